@@ -14,7 +14,7 @@ from bohrbug.runtime.threads.execution import Execution
 from bohrbug.runtime.threads.task import Task, TaskKilled
 
 _OWN = ("bohrbug", "greenlet")
-_SKIPPED = ("bohrbug", "bohrbug.*", "greenlet", "greenlet.*", "threading")
+_SKIPPED = ("bohrbug", "bohrbug.*", "greenlet", "greenlet.*", "threading", "asyncio", "asyncio.*")
 
 
 class _Prompt(pdb.Pdb):
@@ -83,16 +83,24 @@ class ReplayDebugger:
         """Called before every step once there are several tasks."""
         if step != self._stop_at:
             return
-        running = execution.current
-        # The scheduler has suspended control for the time of this call.
-        frame = program_frame(sys._getframe())
+        trace = self._trace
+        then = trace.tasks[step]
+        if step in trace.defaults:
+            late = trace.goes_on(step)
+            frame = execution.loops and execution.loops.frame_of(late)
+            said = f"Task {late} is late: it does not go on here yet; task {then} goes on first."
+        else:
+            running = execution.current
+            # The scheduler has suspended control for the time of this call.
+            frame = program_frame(sys._getframe())
+            said = (
+                f"Task {running.id} ({running.name}) is preempted here, before this line goes on; "
+                f"then task {then} runs."
+            )
         if frame is None:
             return
         with self._around():
-            self._say(
-                f"Task {running.id} ({running.name}) is preempted here, before this line goes on; "
-                f"then task {self._trace.tasks[step]} runs."
-            )
+            self._say(said)
         self._open(execution, frame, None)
         if not self._prompt.goes_on and not self.quit:
             self._step_on(execution)

@@ -23,3 +23,48 @@ def test_a_replay_reproduces_100_of_100_times_whatever_is_done_in_pdb(folder: Fo
     assert "reproduced in 100 of 100 replays: AssertionError" in done.out
     assert done.out.count("is preempted here") == 100
     assert done.out.count("failed: AssertionError") == 100
+
+
+LATE = """\
+import asyncio
+
+
+class Account:
+    balance = 0
+
+
+async def increment(account):
+    balance = account.balance
+    await asyncio.sleep(0)
+    account.balance = balance + 1
+
+
+async def later(account):
+    for _ in range(3):
+        await asyncio.sleep(0)
+    await increment(account)
+
+
+async def main():
+    account = Account()
+    await asyncio.gather(increment(account), later(account))
+    assert account.balance == 2
+
+
+if __name__ == "__main__":
+    asyncio.run(main())
+"""
+
+
+def test_a_replay_stops_in_the_coroutine_that_is_late(folder: Folder) -> None:
+    folder.write("late.py", LATE)
+    assert folder.bohrbug("run", "-q", "late.py").code == 1
+    commands = "p balance\nnext\ncontinue\ncontinue\ncontinue\n"
+    done = folder.bohrbug("replay", "--pdb", str(folder.reproduction()), stdin=commands)
+    assert "Task 0.2.1 is late: it does not go on here yet; task 0.2.2 goes on first." in done.out
+    late, then = done.out.split("-> await asyncio.sleep(0)\n", 1)
+    assert "late.py(10)increment()" in late
+    # The next line is that of the task that goes on.
+    assert "(bohrbug pdb) 0\n" in then
+    assert "later()" in then.split("failed: AssertionError")[0]
+    assert "reproduced in 1 of 1 replay: AssertionError" in done.out

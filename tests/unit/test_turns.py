@@ -491,3 +491,23 @@ def test_a_schedule_leaves_out_what_asyncio_runs_of_its_own() -> None:
     assert "_on_completion" not in text
     assert "waits" in text
     assert "_on_completion" in failure_text(failure, full=True)
+
+
+def test_an_invariant_is_looked_at_between_the_steps_of_a_loop() -> None:
+    account = {"balance": 0}
+
+    async def spends() -> None:
+        account["balance"] -= 1
+        await asyncio.sleep(0)
+        account["balance"] += 1
+
+    async def main() -> None:
+        account["balance"] = 0
+        await asyncio.gather(spends(), spends())
+
+    def never_below_minus_one() -> bool:
+        return account["balance"] >= -1
+
+    result = bohrbug.explore(lambda: asyncio.run(main()), invariant=never_below_minus_one)
+    (failure,) = result.failures
+    assert failure.outcome.kind is OutcomeKind.INVARIANT

@@ -93,7 +93,7 @@ class Checks:
             self._step_limit = step + LONELY_STEPS
         if self._invariant is not None:
             execution.next_check = step + 1
-            if len(execution.all_tasks) > 1:
+            if len(execution.all_tasks) + len(execution.loop_tasks) > 1:
                 self._check_invariant(self._invariant)
             return not execution.aborting
         if sleeping and not execution.ending.aftermath:

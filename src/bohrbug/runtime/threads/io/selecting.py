@@ -11,7 +11,7 @@ from typing import Any, Self
 from bohrbug.model.operation import EXTERNAL
 from bohrbug.runtime.threads.control import controlled, unseen
 from bohrbug.runtime.threads.io.channels import Reach, channel_of, furthest
-from bohrbug.runtime.threads.io.event_loops import looked_for_work
+from bohrbug.runtime.threads.io.event_loops import EVENT_LOOP, looked_for_work
 from bohrbug.runtime.threads.io.patches import patches
 from bohrbug.runtime.threads.io.waiting import READABLE, is_ready, wait_until
 from bohrbug.runtime.threads.recording import effect
@@ -230,6 +230,8 @@ def _wrap_selector(cls: Any) -> None:
         task = execution.current
         is_loop = _getframe(1).f_globals.get("__name__") == "asyncio.base_events"
         if is_loop:
+            # Of its own turns no one has a choice: under control they do not look themselves.
+            execution.trace.uncontrolled.counts[EVENT_LOOP] = 1
             looked_for_work(execution, self)
 
         def look() -> Any:
@@ -250,6 +252,8 @@ def _wrap_selector(cls: Any) -> None:
             timeout,
         )
         if is_loop:
+            # Of its own turns no one has a choice: under control they do not look themselves.
+            execution.trace.uncontrolled.counts[EVENT_LOOP] = 1
             looked_for_work(execution, self)
         return found
 

@@ -13,7 +13,7 @@ from types import CodeType, FrameType
 from typing import TYPE_CHECKING, Any
 from weakref import ref
 
-from bohrbug.model.operation import BEGIN, CALLBACK, RESUME, Kind, Operation
+from bohrbug.model.operation import BEGIN, CALLBACK, RESUME, Kind, Operation, TaskId
 from bohrbug.runtime.threads.loops.ready_queue import Order
 from bohrbug.runtime.threads.task import Task
 
@@ -128,6 +128,13 @@ class LoopTasks:
             self.handle_made(handle, handle._callback, sys._getframe(1))
             found = self._origins[id(handle)]
         return found
+
+    def frame_of(self, id: TaskId) -> FrameType | None:
+        """Where a task stands, if it is one that an event loop has to go on with."""
+        for asyncio_task, task in self.unfinished():
+            if task.id == id:
+                return frame_in(asyncio_task.get_coro())
+        return None
 
     def unfinished(self) -> list[tuple[Any, Task]]:
         """The asyncio tasks that have not ended, each with its task of the model."""
@@ -258,11 +265,17 @@ def has_begun(coroutine: Any) -> bool:
 
 def place_in(coroutine: Any) -> Any:
     """Where the program's own code of a coroutine stands, the innermost of it."""
-    place = None
+    frame = frame_in(coroutine)
+    return None if frame is None else (frame.f_code, max(frame.f_lasti, 0))
+
+
+def frame_in(coroutine: Any) -> FrameType | None:
+    """The innermost frame of the program's own code in a coroutine that waits."""
+    found = None
     while coroutine is not None:
         frame = getattr(coroutine, "cr_frame", None) or getattr(coroutine, "gi_frame", None)
         if frame is None or is_of_asyncio(frame.f_globals):
             break
-        place = (frame.f_code, max(frame.f_lasti, 0))
+        found = frame
         coroutine = getattr(coroutine, "cr_await", None) or getattr(coroutine, "gi_yieldfrom", None)
-    return place
+    return found
