@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import ast
+import asyncio
 import copy
 import pickle
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -281,14 +283,25 @@ def test_a_verdict_names_its_conditions() -> None:
 # -- explorations ------------------------------------------------------------------------
 
 
-def test_the_order_of_a_loop_that_has_turns_of_its_own_is_a_caveat() -> None:
-    import asyncio
+def asyncios_turn(loop: Any) -> None:
+    asyncio.BaseEventLoop._run_once.__wrapped__(loop)  # type: ignore[attr-defined]
 
+
+def turn_without_asyncio(loop: Any) -> None:
+    loop._selector.select(0)
+    while loop._ready:
+        loop._ready.popleft()._run()
+
+
+@pytest.mark.parametrize("turn", [asyncios_turn, turn_without_asyncio])
+def test_the_order_of_a_loop_that_has_turns_of_its_own_is_a_caveat(
+    turn: Callable[[Any], None],
+) -> None:
     class Loop(asyncio.SelectorEventLoop):
         """Overrides what is chosen step by step in other loops."""
 
         def _run_once(self) -> None:
-            asyncio.BaseEventLoop._run_once.__wrapped__(self)  # type: ignore[attr-defined]
+            turn(self)
 
     def test() -> None:
         async def main() -> None:

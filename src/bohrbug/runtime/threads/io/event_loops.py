@@ -119,6 +119,20 @@ def _wrap_scheduling(cls: Any, name: str) -> None:
 
 
 @patches.when_imported("asyncio.events")
+def _see_turns_of_others(module: Any) -> None:
+    cls = module.Handle
+    run = cls._run
+
+    @patches.method(cls, "_run")
+    def wrapper(self: Any) -> Any:
+        execution = controlled()
+        if execution is not None and execution.current.host is None:
+            # No loop whose turns are under control runs it.
+            execution.trace.uncontrolled.counts[EVENT_LOOP] = 1
+        return run(self)
+
+
+@patches.when_imported("asyncio.events")
 def _control_cancelling(module: Any) -> None:
     cls = module.Handle
     cancel = cls.cancel

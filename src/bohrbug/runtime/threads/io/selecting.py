@@ -230,7 +230,7 @@ def _wrap_selector(cls: Any) -> None:
         task = execution.current
         is_loop = _getframe(1).f_globals.get("__name__") == "asyncio.base_events"
         if is_loop:
-            # Of its own turns no one has a choice: under control they do not look themselves.
+            # A loop that looks by itself runs turns of its own, in which nothing is chosen.
             execution.trace.uncontrolled.counts[EVENT_LOOP] = 1
             looked_for_work(execution, self)
 
@@ -252,7 +252,7 @@ def _wrap_selector(cls: Any) -> None:
             timeout,
         )
         if is_loop:
-            # Of its own turns no one has a choice: under control they do not look themselves.
+            # A loop that looks by itself runs turns of its own, in which nothing is chosen.
             execution.trace.uncontrolled.counts[EVENT_LOOP] = 1
             looked_for_work(execution, self)
         return found
