@@ -7,11 +7,15 @@ import io
 import mmap
 import os
 import socket
+import tempfile
+import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
+import bohrbug
+from bohrbug.exploration.verdicts import VerdictKind
 from bohrbug.runtime.threads.rewrite import Place, Rewriter, set_sink
 from bohrbug.runtime.threads.rewrite.files import forget_files
 from bohrbug.runtime.threads.rewrite.named import Named
@@ -251,3 +255,33 @@ def test_paths_relative_to_a_descriptor_are_not_told(
     told: Callable[..., object], tmp_path: Path
 ) -> None:
     assert told(uses_descriptors) == [("file", False), FLAGS_WRITE]
+
+
+@pytest.mark.parametrize(
+    ("read", "taking"),
+    [
+        (lambda file: file.read(1), ("_io.BufferedRandom.tell as one step",)),
+        # Nobody moves in it.
+        (lambda file: file.fileno(), ()),
+    ],
+)
+def test_where_a_buffered_file_is_read_meanwhile_a_look_at_the_position_is_a_condition(
+    read: Callable[[io.BufferedRandom], object], taking: tuple[str, ...]
+) -> None:
+    def test() -> None:
+        with tempfile.TemporaryFile() as file:
+            file.write(b"abcdef")
+            file.seek(2)
+            threads = [
+                threading.Thread(target=lambda: read(file)),
+                threading.Thread(target=lambda: file.tell()),
+            ]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+
+    verdict = bohrbug.explore(test).verdict
+    assert verdict.kind is VerdictKind.HOLDS
+    assert verdict.conditions is not None
+    assert verdict.conditions.taking == taking

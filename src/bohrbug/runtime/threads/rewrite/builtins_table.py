@@ -60,6 +60,7 @@ from bohrbug.runtime.threads.rewrite.effects import (
     GET_BY_DESCRIPTOR,
     ITERATE,
     LOOK_AT_DESCRIPTOR,
+    LOOK_IN_STREAM,
     NOTHING,
     PLAIN_WRITE,
     READ,
@@ -431,7 +432,8 @@ _FILE_METHODS = {
         Effect(READ_STREAM),
     ),
     **dict.fromkeys(_names("write writelines truncate flush"), Effect(WRITE_STREAM)),
-    **dict.fromkeys(_names("seek tell detach reconfigure"), Effect(USE_STREAM)),
+    **dict.fromkeys(_names("seek detach reconfigure"), Effect(USE_STREAM)),
+    "tell": Effect(LOOK_IN_STREAM),
     **dict.fromkeys(_names("close __exit__"), Effect(CLOSE_STREAM)),
 }
 

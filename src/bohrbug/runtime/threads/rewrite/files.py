@@ -22,7 +22,7 @@ from io import (
 from pathlib import PurePath
 from typing import Any
 
-from bohrbug.runtime.threads.rewrite import descriptors, effects, hooks
+from bohrbug.runtime.threads.rewrite import descriptors, effects, hooks, unknown
 from bohrbug.runtime.threads.rewrite.named import Named
 from bohrbug.runtime.threads.rewrite.place import Place
 
@@ -224,6 +224,13 @@ def _move_in_stream(owner: Any, arguments: tuple[Any, ...], place: Place) -> Non
     hooks.in_one_step(place, _use_stream, owner, None, place)
 
 
+def _look_in_stream(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
+    if owner is not _innermost(owner):
+        # CPython looks without the lock of the buffer, in the middle of what others read.
+        unknown.do_in_pieces(place, f"{unknown.name_of_class(type(owner))}.tell")
+    _move_in_stream(owner, arguments, place)
+
+
 def _close_stream(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
     hooks.in_one_step(place, _tell_closed_stream, owner, place)
 
@@ -303,6 +310,7 @@ ACTIONS: dict[str, Callable[[Any, tuple[Any, ...], Place], None]] = {
     effects.READ_STREAM: _read_stream,
     effects.WRITE_STREAM: _write_stream,
     effects.USE_STREAM: _move_in_stream,
+    effects.LOOK_IN_STREAM: _look_in_stream,
     effects.CLOSE_STREAM: _close_stream,
     **descriptors.ACTIONS,
 }
