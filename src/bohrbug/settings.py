@@ -227,6 +227,13 @@ OPTIONS: tuple[Option, ...] = (
         " coroutine; scopes: any within a timeout, wait_for or TaskGroup.",
     ),
     Option(
+        "asyncio_errors",
+        str,
+        "What asyncio only logs (exceptions of tasks that nobody asks for, and the like): note it,"
+        " or let it fail the test.",
+        ("note", "fail"),
+    ),
+    Option(
         "races",
         str,
         "Report data races, let them fail the test, or ignore them.",

@@ -84,4 +84,30 @@ def test_what_asyncio_only_logs_is_a_failure_on_request(folder: Folder) -> None:
     folder.write("pytest.ini", "[pytest]\nbohrbug_asyncio_errors = perhaps\n")
     wrong = folder.pytest("--bohrbug")
     assert wrong.code == 4
-    assert "bohrbug_asyncio_errors must be note or fail" in wrong.err
+    assert "bohrbug_asyncio_errors must be one of note, fail, not 'perhaps'" in wrong.err
+
+
+SCRIPT = """
+import asyncio
+
+async def fails():
+    raise ValueError("lost")
+
+async def main():
+    asyncio.ensure_future(fails())
+    await asyncio.sleep(0.1)
+
+if __name__ == "__main__":
+    asyncio.run(main())
+"""
+
+
+def test_scripts_are_told_of_as_tests_are(folder: Folder) -> None:
+    folder.write("lost.py", SCRIPT)
+    noted = folder.bohrbug("run", "lost.py")
+    assert noted.code == 0
+    assert "note: asyncio has logged, in" in noted.out
+    failed = folder.bohrbug("run", "--asyncio-errors=fail", "lost.py")
+    assert failed.code == 1
+    assert "AsyncioError: Task exception was never retrieved (fails)" in failed.out
+    assert "asyncio has logged" not in failed.out

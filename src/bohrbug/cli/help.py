@@ -18,7 +18,7 @@ SECTIONS: Mapping[str, tuple[str, ...]] = {
         *("level", "scope", "timeouts", "interpreter", "entropy"),
         *("async_order", "cancel", "max_steps", "hang_seconds"),
     ),
-    "Failures": ("races", "keep_going", "minimise", "causes", "causes_seconds"),
+    "Failures": ("races", "asyncio_errors", "keep_going", "minimise", "causes", "causes_seconds"),
     "Native programs": (
         *("check", "same_output", "exit_code", "fault", "most_faults", "allow_misuse"),
         *("watch", "sample_accesses", "engine", "no_fibers"),

@@ -61,7 +61,7 @@ Exit codes, of the execution that you were in at last:
 
 _OPTIONS = (
     *("level", "scope", "timeouts", "interpreter", "async_order", "cancel"),
-    *("max_steps", "hang_seconds"),
+    *("asyncio_errors", "max_steps", "hang_seconds"),
 )
 """Of the options of explorations those that say what an execution is."""
 

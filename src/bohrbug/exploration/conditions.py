@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from bohrbug.exploration.options import ExploreOptions
-from bohrbug.model.outcome import SPINNING, TAKING
+from bohrbug.model.outcome import LOGGED, SPINNING, TAKING
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,11 +82,13 @@ class Unseen(NamedTuple):
         taking: what each was taken for, see :class:`VerdictConditions`; the verdict may promise
             under it.
         spinning: where tasks spun without a yield while others could run.
+        logged: what event loops told nobody but their logs, with in how many executions.
         doubts: all else, with how often: no verdict can promise anything.
     """
 
     taking: tuple[str, ...]
     spinning: tuple[str, ...]
+    logged: tuple[tuple[str, int], ...]
     doubts: tuple[tuple[str, int], ...]
 
 
@@ -98,5 +100,12 @@ def sort_unseen(counts: Mapping[str, int]) -> Unseen:
     """
     taking = [what.removeprefix(TAKING) for what in counts if what.startswith(TAKING)]
     spinning = [what.removeprefix(SPINNING) for what in counts if what.startswith(SPINNING)]
-    doubts = [item for item in counts.items() if not item[0].startswith((TAKING, SPINNING))]
-    return Unseen(tuple(sorted(taking)), tuple(sorted(spinning)), tuple(sorted(doubts)))
+    logged = [
+        (what.removeprefix(LOGGED), count)
+        for what, count in counts.items()
+        if what.startswith(LOGGED)
+    ]
+    doubts = [item for item in counts.items() if not item[0].startswith((TAKING, SPINNING, LOGGED))]
+    return Unseen(
+        tuple(sorted(taking)), tuple(sorted(spinning)), tuple(sorted(logged)), tuple(sorted(doubts))
+    )

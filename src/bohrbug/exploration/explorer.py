@@ -174,11 +174,18 @@ class Explorer:
         result.races = list(self.findings.races.values())
         result.unconfirmed = self.directing.unconfirmed
         result.interrupted = self.is_interrupted
+        unseen = sort_unseen(self.caveats.uncontrolled)
         result.notices += [
             f"a task spins {where} while others could run, and does not yield: wait for what it "
             "looks at (Event, Condition, join), or sleep in the loop"
-            for where in sort_unseen(self.caveats.uncontrolled).spinning
+            for where in unseen.spinning
         ]
+        if self.options.asyncio_errors == "note":
+            executions = f"{result.executions:,} execution{'s' * (result.executions != 1)}"
+            result.notices += [
+                f"asyncio has logged, in {count:,} of {executions}: {words}"
+                for words, count in unseen.logged
+            ]
         result.verdict = judge(self._evidence(searched))
         return result
 

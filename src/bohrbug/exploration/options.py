@@ -41,6 +41,8 @@ class ExploreOptions:
         cancel: names of tasks of event loops (or of their coroutines, with ``*`` and ``?``), one
             of which may be cancelled in an execution, wherever it waits; ``scopes`` stands for
             those within a timeout, ``wait_for`` or a ``TaskGroup``.
+        asyncio_errors: ``note`` what asyncio only logs (exceptions of tasks that nobody asks for,
+            and the like), or let it ``fail`` the test.
         races: ``report`` data races, let them ``fail`` the test, or ``ignore`` them.
         keep_going: explore on after a failure.
         minimise: reduce failures to the fewest preemptions.
@@ -75,6 +77,7 @@ class ExploreOptions:
     entropy: str = "same"
     async_order: str = "arrivals"
     cancel: tuple[str, ...] = ()
+    asyncio_errors: str = "note"
     races: str = "report"
     keep_going: bool = False
     minimise: bool = True
@@ -128,6 +131,7 @@ class Keywords(TypedDict, total=False):
     entropy: str
     async_order: str
     cancel: tuple[str, ...]
+    asyncio_errors: str
     races: str
     keep_going: bool
     minimise: bool

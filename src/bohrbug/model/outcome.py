@@ -281,6 +281,9 @@ TAKING = "taking "
 SPINNING = "spinning "
 """What a loop that does not yield begins with, among what was uncontrolled."""
 
+LOGGED = "asyncio logged: "
+"""Begins what an event loop has told nobody but its log."""
+
 _ALLOWED = " as allowed"
 
 
@@ -292,7 +295,7 @@ class Uncontrolled:
     Parameters:
         counts: by what it was, for people. What begins with :data:`TAKING` is an assumption under
             which the execution tells the truth; with :data:`SPINNING`, a loop that takes time from
-            other tasks; all else is a doubt.
+            other tasks; with :data:`LOGGED`, what is only worth a note; all else is a doubt.
     """
 
     counts: dict[str, int] = field(default_factory=dict)
@@ -312,6 +315,19 @@ class Uncontrolled:
             where: such as ``at poller.py:12``.
         """
         self.note(f"{SPINNING}{where}")
+
+    def log(self, words: str) -> None:
+        """Note that an event loop has told nobody but its log of something.
+
+        Parameters:
+            words: such as ``Task was destroyed but it is pending``; however often.
+        """
+        self.counts[LOGGED + words] = 1
+
+    @property
+    def logged(self) -> list[str]:
+        """What :meth:`log` has noted."""
+        return [what.removeprefix(LOGGED) for what in self.counts if what.startswith(LOGGED)]
 
     def let_misuse_pass(self, kind: str, place: str = "") -> None:
         """Count misuse behind which the execution went on.

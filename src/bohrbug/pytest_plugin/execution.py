@@ -10,14 +10,14 @@ from pathlib import Path
 import pytest
 
 from bohrbug.pytest_plugin import internals
-from bohrbug.pytest_plugin.asyncio_errors import AsyncioErrors
 from bohrbug.pytest_plugin.remains import Remains
 from bohrbug.runtime.threads.control import controlled
 from bohrbug.runtime.threads.execution import Execution
+from bohrbug.runtime.threads.loops.logged import TellsOfLogged, tell_of_logged
 from bohrbug.runtime.threads.task import TaskKilled
 
 
-class ItemExecution:
+class ItemExecution(TellsOfLogged):
     """A test in the sense of the explorer: calling it executes a pytest item.
 
     Fixtures of the scope ``function`` are set up and torn down in each execution; wider
@@ -35,10 +35,10 @@ class ItemExecution:
         error: the exception of the last execution that failed in the main thread.
         exit: ``pytest.exit`` was called.
         remains: of executions that failed.
-        asyncio_errors: what asyncio has logged in executions.
     """
 
     def __init__(self, item: pytest.Function, asyncio_errors: str = "note") -> None:
+        self._fails_for_logged = asyncio_errors == "fail"
         self.item = item
         self.phase = "call"
         self.skipped: BaseException | None = None
@@ -46,7 +46,6 @@ class ItemExecution:
         self.error: BaseException | None = None
         self.exit: BaseException | None = None
         self.remains = Remains()
-        self.asyncio_errors = AsyncioErrors(asyncio_errors == "fail", self.remains)
         self._failed_subtest: BaseException | None = None
         internals.keep_subtests(item, self.note_subtest)
         self._notes = internals.notes_of(item)
@@ -88,7 +87,6 @@ class ItemExecution:
         self.leave()
         self.skipped = None
         self._failed_subtest = None
-        self.asyncio_errors.begin()
         phase = "setup"
         try:
             item.ihook.pytest_runtest_setup(item=item)
@@ -106,7 +104,7 @@ class ItemExecution:
 
     def _end_well(self) -> None:
         try:
-            self.asyncio_errors.end()
+            tell_of_logged(self._fails_for_logged)
         except BaseException as error:
             self._note(error, "call")
             raise

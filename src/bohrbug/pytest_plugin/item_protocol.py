@@ -24,7 +24,6 @@ from bohrbug.platforms.threads.platform import explorer_of
 from bohrbug.platforms.threads.replaying import replay
 from bohrbug.pytest_plugin import async_items, internals
 from bohrbug.pytest_plugin.alarms import AlarmGuard
-from bohrbug.pytest_plugin.asyncio_errors import AsyncioError
 from bohrbug.pytest_plugin.execution import ItemExecution
 from bohrbug.pytest_plugin.foreign_loops import ForeignLoops
 from bohrbug.pytest_plugin.measuring import one_tracer_for_all_tasks
@@ -33,6 +32,7 @@ from bohrbug.pytest_plugin.remembering import update_memory
 from bohrbug.pytest_plugin.summary import ATTRIBUTE, report_data
 from bohrbug.pytest_plugin.target import target_of_item
 from bohrbug.report.replayed import failure_replayed, replay_words
+from bohrbug.runtime.threads.loops.logged import AsyncioError
 
 if TYPE_CHECKING:
     from bohrbug.pytest_plugin.plugin import BohrbugPlugin
@@ -103,9 +103,9 @@ class ItemProtocol:
                 return
             # Other plugins expect that the report of the setup is made before the teardown.
             report = self._report(setup)
-            execution = ItemExecution(item, self._plugin.asyncio_errors)
+            execution = ItemExecution(item, self._plugin.asyncio_errors_of(item))
             self._execution = execution
-            with self._plugin.running(execution), execution.remains, execution.asyncio_errors:
+            with self._plugin.running(execution), execution.remains:
                 if self._plugin.reproduction is not None:
                     self._replay(report, self._plugin.reproduction)
                 else:
@@ -143,7 +143,6 @@ class ItemProtocol:
             progress.close()
         if execution.exit is not None:
             raise execution.exit
-        result.notices += execution.asyncio_errors.notices
         failures = result.failures
         is_in_wide_loop = async_items.is_in_wide_loop(item)
         if foreign_loops.found:
@@ -189,7 +188,7 @@ class ItemProtocol:
     def _write_reproductions(self, explorer: Explorer) -> str:
         """Write a file for each failure; why that was not possible, or ""."""
         root = self._item.config.rootpath
-        target = target_of_item(self._item) | {"asyncio_errors": self._plugin.asyncio_errors}
+        target = target_of_item(self._item)
         try:
             for failure in explorer.result.reproducible:
                 write_reproduction(explorer, failure, target, root / DIRECTORY)

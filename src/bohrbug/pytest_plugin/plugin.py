@@ -34,8 +34,6 @@ from bohrbug.runtime.threads.control import controlled
 from bohrbug.runtime.threads.installation import installation
 from bohrbug.runtime.threads.thread_errors import Expected
 
-ASYNCIO_ERRORS = ("note", "fail")
-
 _TIMEOUT_SHARE = 0.8
 """The part of the time that pytest-timeout grants which an exploration may use."""
 
@@ -66,9 +64,6 @@ def register(config: pytest.Config) -> None:
         # There it replaces threading.excepthook around each phase, and hides exceptions of threads.
         config.pluginmanager.unregister(name="threadexception")
     plugin = BohrbugPlugin(config, settings, reproduction)
-    if plugin.asyncio_errors not in ASYNCIO_ERRORS:
-        known = " or ".join(ASYNCIO_ERRORS)
-        raise pytest.UsageError(f"bohrbug_asyncio_errors must be {known}")
     config.pluginmanager.add_hookspecs(hooks)
     config.pluginmanager.register(plugin, "bohrbug-exploring")
     tell_coverage()
@@ -208,13 +203,13 @@ class BohrbugPlugin:
             Captured.streams = ()
             Expected.says_so = usual
 
-    @property
-    def asyncio_errors(self) -> str:
+    def asyncio_errors_of(self, item: pytest.Item) -> str:
         """What becomes of what asyncio only logs: ``"note"`` or ``"fail"``."""
         if self._reproduction is not None:
-            return str(self._reproduction.target.get("asyncio_errors", "note"))
-        given = self._config.getoption("bohrbug_asyncio_errors")
-        return str(given or self._config.getini("bohrbug_asyncio_errors"))
+            # Older files have it with the test.
+            known = self._reproduction.target.get("asyncio_errors")
+            return str(known or self._reproduction.options.asyncio_errors)
+        return self.options_for(item).asyncio_errors
 
     @property
     def reproduction(self) -> Reproduction | None:

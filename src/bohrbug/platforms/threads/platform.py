@@ -28,6 +28,7 @@ from bohrbug.monitors.weak_order import PossibleRace, WeakDetector
 from bohrbug.monitors.witness import Witness
 from bohrbug.platforms.threads.explaining import ThreadExplainer
 from bohrbug.runtime.threads.execution import Execution
+from bohrbug.runtime.threads.loops.logged import TellingOfLogged, TellsOfLogged
 from bohrbug.runtime.threads.rewrite.scope import Scope
 from bohrbug.runtime.threads.runtime import ThreadsRuntime
 from bohrbug.runtime.threads.settings import EXTERNAL_PATIENCE, Settings
@@ -197,6 +198,8 @@ def runtime_of(
         invariant, let_go: see :class:`ThreadsRuntime`.
         explainer: turns ends of executions into outcomes.
     """
+    if not isinstance(function, TellsOfLogged):
+        function = TellingOfLogged(function, options.asyncio_errors == "fail")
     return threads_runtime(
         partial(from_a_seed, function),
         settings_of(options),

@@ -69,6 +69,7 @@ class Execution(Deciding):
         sink: told of accesses to data.
         interrupted: it ends at the next step, as the user wants.
         loops: what is known of the tasks of event loops, once there is one.
+        logged_errors: what event loops told nobody but their logs, with the exceptions.
         atomic: depth of sections in which control is never taken away, such as an import.
         gil: only where a build with the GIL could switch threads is a scheduling point.
         patience: real seconds without a step that are not taken for a hang yet.
@@ -90,6 +91,7 @@ class Execution(Deciding):
         "excepthook_before",
         "gil",
         "interrupted",
+        "logged_errors",
         "loops",
         "nudge",
         "nudged",
@@ -120,6 +122,7 @@ class Execution(Deciding):
         self._ends = Ends(self.root.id, self.rows)
         # A LoopTasks, which knows this class.
         self.loops: Any = None
+        self.logged_errors: dict[str, BaseException | None] = {}
         self.patience = float("inf")
         self.nudge: Callable[[], object] | None = None
         self.nudged = False
@@ -188,6 +191,7 @@ class Execution(Deciding):
     def let_go(self) -> None:
         """Drop what refers back here, so that the execution dies without a garbage collection."""
         self.detector = self.sink = self.nudge = self.loops = None
+        self.logged_errors.clear()
         del self.ending, self.checks
         self.outside.let_go()
 

@@ -16,6 +16,7 @@ from bohrbug.runtime.threads.control import controlled
 from bohrbug.runtime.threads.execution import Execution
 from bohrbug.runtime.threads.io.patches import patches
 from bohrbug.runtime.threads.loops.as_asyncio import runs_as_asyncios
+from bohrbug.runtime.threads.loops.logged import note_logged
 from bohrbug.runtime.threads.loops.tasks import place_from
 from bohrbug.runtime.threads.loops.turns import LoopTurns
 from bohrbug.runtime.threads.recording import saw
@@ -100,6 +101,17 @@ def turns_of(execution: Execution, loop: Any) -> LoopTurns:
         state = _state_of(execution, loop._selector)
         turns = loop.__dict__[_TURNS] = LoopTurns(execution, loop, state)
     return turns
+
+
+@patches.when_imported("asyncio.base_events")
+def _note_what_is_logged(module: Any) -> None:
+    cls = module.BaseEventLoop
+    handle = cls.default_exception_handler
+
+    @patches.method(cls, "default_exception_handler")
+    def wrapper(self: Any, context: Any) -> Any:
+        note_logged(context)
+        return handle(self, context)
 
 
 def _wrap_scheduling(cls: Any, name: str) -> None:

@@ -145,6 +145,14 @@ class LoopTasks:
                 found.append((asyncio_task, task))
         return found
 
+    def would_tell(self) -> bool:
+        """Whether asyncio will log something of a task that is still there, once it dies."""
+        return any(
+            asyncio_task is not None and (not asyncio_task.done() or asyncio_task._log_traceback)
+            for reference, _ in self._of_asyncio.values()
+            for asyncio_task in (reference(),)
+        )
+
     def _made(self, creator: Task, place: Any) -> Task:
         creator.children += 1
         task = Task(f"{creator.id}.{creator.children}", creator.index, creator.ident)
