@@ -45,7 +45,7 @@ Program = tuple[tuple[tuple[str, int], ...], ...]
 
 def size(program: Program) -> int:
     """How many choices there may be, about: brute force takes all of them."""
-    weights = {"pause": 1, "lock": 1, "spawn": 2, "sleep": 1}
+    weights = {"pause": 1, "lock": 1, "spawn": 2, "sleep": 1, "wait within": 2, "lock within": 2}
     return sum(weights.get(kind, 0) for operations in program for kind, _ in operations)
 
 
@@ -119,6 +119,17 @@ async def work(
             state.made.append(asyncio.ensure_future(child))
         elif kind == "sleep":
             await asyncio.sleep(argument)
+        elif kind in ("wait within", "lock within"):
+            try:
+                async with asyncio.timeout(argument):
+                    if kind == "wait within":
+                        await state.event.wait()
+                    else:
+                        async with state.lock:
+                            state.value += 1
+                state.log.append((name, "in time"))
+            except TimeoutError:
+                state.log.append((name, "too late"))
         elif kind == "join" and state.made:
             await state.made[0]
     state.log.append((name, "end"))
@@ -224,3 +235,58 @@ def test_what_asyncio_comes_to_is_reached(program: Program) -> None:
         for operations in program
     )
     assert by_asyncio(program) <= reached(program, "dpor")
+
+
+TIMED = (
+    ("read", 0),
+    ("write", 0),
+    ("pause", 0),
+    ("set", 0),
+    ("lock", 0),
+    ("sleep", 1),
+    ("sleep", 2),
+    ("wait within", 1),
+    ("wait within", 2),
+    ("lock within", 1),
+    ("lock within", 2),
+)
+
+timed_programs = (
+    st.lists(
+        st.lists(st.sampled_from(TIMED), min_size=1, max_size=3).map(tuple), min_size=2, max_size=3
+    )
+    .map(tuple)
+    .filter(lambda program: size(program) <= 4)
+)
+
+
+def reached_early(program: Program, strategy: str) -> set[tuple[Any, ...]]:
+    """All that a strategy comes to where timers may be over before their time."""
+    found: set[tuple[Any, ...]] = set()
+
+    async def main() -> None:
+        state = State()
+        works = [
+            work(state, str(number), operations, _pause)
+            for number, operations in enumerate(program)
+        ]
+        await asyncio.gather(*works)
+        found.add((*state.log, state.value))
+
+    options = ExploreOptions(strategy=strategy, executions=20_000, bound=None, seconds=60)
+    result = explorer_of(lambda: asyncio.run(main()), "program", options).explore()
+    assert not result.failures
+    assert result.verdict.kind is VerdictKind.HOLDS, result.verdict
+    return found
+
+
+@pytest.mark.parametrize("strategy", ["dpor", "ipb", "idb"])
+@given(program=timed_programs)
+@settings(
+    max_examples=examples(25),
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow],
+)
+def test_so_it_does_where_timers_are_over_early(strategy: str, program: Program) -> None:
+    """A timeout that came in time could have fired, though its timer never did."""
+    assert reached_early(program, strategy) == reached_early(program, "dfs")

@@ -7,7 +7,7 @@ import contextlib
 import socket
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from typing import Any
 
 import pytest
@@ -164,3 +164,53 @@ def test_what_gives_way_may_come_after_what_is_ready_since() -> None:
     assert not done.failures
     assert done.verdict.reason == "every schedule was executed", done.verdict
     assert found == {False, True}
+
+
+def all_of(come_to: Callable[[], Coroutine[Any, Any, Any]]) -> set[Any]:
+    """All that a coroutine comes to, by partial-order reduction."""
+    found = set()
+    done = bohrbug.explore(
+        lambda: found.add(asyncio.run(come_to())), strategy="dpor", executions=500
+    )
+    assert not done.failures
+    assert done.verdict.reason == "every schedule was executed", done.verdict
+    return found
+
+
+def test_a_timeout_may_come_before_what_cancels_it() -> None:
+    """Its timer never fires where the event is in time: nothing else tells of it."""
+
+    async def main() -> bool:
+        event = asyncio.Event()
+
+        async def bring() -> None:
+            await asyncio.sleep(1)
+            event.set()
+
+        bringing = asyncio.create_task(bring())
+        is_in_time = False
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(2):
+                await event.wait()
+                is_in_time = True
+        await bringing
+        return is_in_time
+
+    assert all_of(main) == {True, False}
+
+
+def test_a_descriptor_may_be_seen_before_it_is_watched_no_longer() -> None:
+    """Whoever gives way first, stops watching what is ready by then."""
+
+    async def main() -> bool:
+        ours, theirs = socket.socketpair()
+        with ours, theirs:
+            loop = asyncio.get_running_loop()
+            seen: list[bytes] = []
+            loop.add_reader(theirs, lambda: seen.append(theirs.recv(1)))
+            ours.send(b"x")
+            await asyncio.sleep(0)
+            loop.remove_reader(theirs)
+            return bool(seen)
+
+    assert all_of(main) == {True, False}

@@ -95,6 +95,8 @@ class Trace:
             ``raised``.
         gates: of steps on semaphores and queues, by step.
         final_pending: what each task that did not end was about to do.
+        withdrawn: what tasks of event loops could have done and did not do after all, as the
+            timer of a timeout that came in time.  Not kept in files.
         task_infos, resources: descriptions for people.
         races: the data races seen.
         outcome: how it ended.
@@ -118,6 +120,7 @@ class Trace:
     early_timeouts: list[int] = field(default_factory=list)
     gates: dict[int, Gate] = field(default_factory=dict)
     final_pending: dict[TaskId, Operation] = field(default_factory=dict)
+    withdrawn: dict[TaskId, Operation] = field(default_factory=dict)
     task_infos: dict[TaskId, TaskInfo] = field(default_factory=dict)
     resources: dict[ResourceId, Resource] = field(default_factory=dict)
     races: list[Race] = field(default_factory=list)

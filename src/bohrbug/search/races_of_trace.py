@@ -13,7 +13,8 @@ steps on the resource to the last one before which it was (disabling events: Abd
 Aronis, Jonsson and Sagonas, JACM 2017).  Where the task was waiting at that moment, the
 trace says whether it was enabled.  Where it had not come so far yet, :func:`was_open`
 knows for locks, events and threads; else the reversal is called uncertain, and trying it shows.
-Tasks that are blocked for ever at the end race in the same way.
+Tasks that are blocked for ever at the end race in the same way, and so does what a task of an
+event loop could have done until somebody cancelled it, as the timer of a timeout.
 
 *Order that no resource shows.*  Some steps are taken to conflict with every other
 (:data:`~bohrbug.search.footprint.EVERYTHING`):
@@ -35,7 +36,7 @@ from bisect import bisect_left
 from collections.abc import Iterable
 
 from bohrbug.accelerator import native
-from bohrbug.model.operation import BEGIN, EXIT, JOIN, ResourceId, TaskId
+from bohrbug.model.operation import BEGIN, EXIT, JOIN, Operation, ResourceId, TaskId
 from bohrbug.model.trace import Trace
 from bohrbug.search.enabledness import NEVER_BLOCK, OPENS, was_open
 from bohrbug.search.footprint import EVERYTHING, Event, Footprint, Footprints
@@ -305,7 +306,7 @@ class RaceFinder:
             self._several = {each for each in self._several if each[0] < start}
 
     def _number_tasks(self, trace: Trace, start: int) -> None:
-        self._number_names({*trace.tasks[start:], *trace.final_pending})
+        self._number_names({*trace.tasks[start:], *trace.final_pending, *trace.withdrawn})
 
     def _number_names(self, names: set[TaskId]) -> None:
         new = names.difference(self._numbers)
@@ -460,14 +461,14 @@ class RaceFinder:
 
     def _spawn_before(self, trace: Trace, step: int | None, name: TaskId) -> int:
         """The step that spawned a task, whose first operation is that of ``step``; -1 for none."""
-        operation = trace.operations[step] if step is not None else trace.final_pending[name]
+        operation = trace.operations[step] if step is not None else _never_done(trace, name)
         if operation.kind is not BEGIN:
             return -1
         # What the step itself does is noted only once its races are found.
         return self._entries.get(operation.resource, _UNTOUCHED)[0]
 
     def _pending_footprint(self, trace: Trace, name: TaskId) -> Footprint:
-        operation = trace.final_pending[name]
+        operation = _never_done(trace, name)
         return self._footprints.of(operation.kind.is_write, operation.resource)
 
     def _along_resource(
@@ -480,7 +481,7 @@ class RaceFinder:
         previous: int,
     ) -> tuple[int, bool] | None:
         """The same along the writes of the operation's own resource."""
-        operation = trace.operations[step] if step is not None else trace.final_pending[name]
+        operation = trace.operations[step] if step is not None else _never_done(trace, name)
         resource = operation.resource
         standing = previous + 1
         tasks = self.recorded.tasks
@@ -553,7 +554,7 @@ class RaceFinder:
         if not end:
             return
         barrier = self._barriers[-1] if self._barriers else -1
-        for name, operation in trace.final_pending.items():
+        for name, operation in (*trace.final_pending.items(), *trace.withdrawn.items()):
             task = self._numbers[name]
             latest = max(self._entries.get(operation.resource, _UNTOUCHED)[0], barrier)
             if latest in trace.arities:
@@ -566,3 +567,9 @@ class RaceFinder:
             if place is not None and place[0] < self._limit:
                 footprint = self._pending_footprint(trace, name)
                 found.append(self._reversal(place, Event(task, name, footprint), -1))
+
+
+def _never_done(trace: Trace, name: TaskId) -> Operation:
+    """What a task was about to do at the end, or could have done until it was cancelled."""
+    operation = trace.final_pending.get(name)
+    return trace.withdrawn[name] if operation is None else operation

@@ -184,6 +184,7 @@ class Ending:
         execution.current = root
         if self.aftermath is None and (len(execution.alive) > 1 or not root.ended):
             self._note_pending()
+        self._note_withdrawn()
         if len(execution.alive) > 1:
             for task in list(execution.alive):
                 thread = task.host or task
@@ -203,3 +204,12 @@ class Ending:
             for task in execution.alive
             if not task.ended and task.pending is not None and task.waiting
         }
+
+    def _note_withdrawn(self) -> None:
+        trace, loops = self._execution.trace, self._execution.loops
+        if loops is not None:
+            trace.withdrawn = {
+                task: operation
+                for task, operation in loops.offered.items()
+                if task not in trace.final_pending
+            }

@@ -69,6 +69,7 @@ class RecordedTrace(Trace):
         self.arities = {}
         self.defaults = {}
         self.final_pending = {}
+        self.withdrawn = {}
         self.effects = []
         self.early_timeouts = []
         self.gates = {}

@@ -77,12 +77,15 @@ class LoopTasks:
 
     Attributes:
         have_choices: somewhere more than one of them could come next.
+        offered: what could have come next, by the task whose step it is, and has not run yet: it
+            was late, or a timer that could have been over early.  Who cancels it, withdraws it.
     """
 
     def __init__(self, execution: Execution) -> None:
         self._execution = execution
         self._pauses_can_be_late = execution.settings.late_pauses
         self.have_choices = False
+        self.offered: dict[TaskId, Operation] = {}
         self._number = 0
         self._origins: dict[int, Origin] = {}
         self._of_asyncio: dict[int, tuple[ref[Any], Task]] = {}

@@ -401,6 +401,7 @@ class LoopTurns:
             self._bind(task)
         _, place = operation_of(LoopEntry(timer, task, Order.TIMER))
         task.pending = _new_operation(Operation, (WAKE, self.state.id, place))
+        loop_tasks_of(execution).offered[task.id] = task.pending
         task.waiting = True
         task.ready = _not_yet
         task.deadline = execution.clock.now + max(when - loop.time(), 0.0)
@@ -416,6 +417,8 @@ class LoopTurns:
                 if kind is BEGIN:
                     describe(task, entry.handle._callback.__self__)
             operation = entry.pending = _new_operation(Operation, (kind, self.state.id, place))
+            if entry.order is not Order.FIFO:
+                loop_tasks_of(self.execution).offered[task.id] = operation
         task.pending = operation
         task.waiting = True
         # It may have been offered as a timer that is over early.
@@ -448,6 +451,9 @@ class LoopTurns:
         if handle._cancelled:
             # By another thread, since it was chosen from what may come next.
             return
+        offered = loop_tasks_of(self.execution).offered
+        if offered:
+            offered.pop(entry.task.id, None)
         try:
             if loop._debug:
                 run_debugged(loop, handle)
