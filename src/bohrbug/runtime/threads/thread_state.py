@@ -11,7 +11,6 @@ import _thread
 import gc
 import sys
 import threading
-from collections.abc import Callable
 from typing import Any
 
 from bohrbug.accelerator import native
