@@ -1,1 +1,1 @@
-"""CPython's own tests of its threading primitives, run under control."""
+"""CPython's own tests of threading and asyncio, run under control."""

@@ -1,4 +1,4 @@
-"""Runs CPython's tests of its threading primitives, natively and under control, and compares.
+"""Runs CPython's tests of threading and asyncio, natively and under control, and compares.
 
     python tests/conformance/runner.py [--seeds N] [--mode MODE] [--module M] [--test NAME] [-v]
 
@@ -44,6 +44,55 @@ MODULES = (
     "test._test_multiprocessing",
 )
 """``test.lock_tests`` has no tests of its own: ``test_thread`` and ``test_threading`` run them."""
+
+ASYNCIO = (
+    "buffered_proto",
+    "context",
+    "eager_task_factory",
+    "futures",
+    "futures2",
+    "locks",
+    "pep492",
+    "protocols",
+    "queues",
+    "runners",
+    "server",
+    "server_context",
+    "sock_lowlevel",
+    "staggered",
+    "streams",
+    "taskgroups",
+    "threads",
+    "timeouts",
+    "transports",
+    "waitfor",
+)
+"""Those of asyncio's tests that take few seconds."""
+
+ASYNCIO_SLOW = (
+    "base_events",
+    "events",
+    "free_threading",
+    "graph",
+    "proactor_events",
+    "selector_events",
+    "sendfile",
+    "ssl",
+    "sslproto",
+    "subprocess",
+    "tasks",
+    "tools",
+    "unix_events",
+)
+"""The others, but for those of Windows."""
+
+
+def module_of_asyncio(name: str) -> str:
+    """The module of one of asyncio's tests."""
+    return f"test.test_asyncio.test_{name}"
+
+
+ALL_MODULES = (*MODULES, *map(module_of_asyncio, (*ASYNCIO, *ASYNCIO_SLOW)))
 
 MOST_DEATHS = 12
 """Tests of a module that may hang or crash before the rest is not tried any more."""
@@ -191,7 +240,7 @@ def main() -> int:
     parser.add_argument("--test", action="append", default=[])
     parser.add_argument("-v", "--verbose", action="store_true")
     options = parser.parse_args()
-    modules = options.module or [module for module in MODULES if is_there(module)]
+    modules = options.module or [module for module in ALL_MODULES if is_there(module)]
     seeds = range(options.seeds) if options.mode == "controlled" else ()
     worst = 1.0
     with ThreadPoolExecutor(2) as pool:

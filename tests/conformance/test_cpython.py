@@ -1,4 +1,4 @@
-"""CPython's own tests are the judge of the primitives.
+"""CPython's own tests are the judge of the primitives, and of event loops.
 
 ``BOHRBUG_CONFORMANCE_SEEDS`` sets the number of random schedules per test (1).
 """
@@ -14,7 +14,15 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent))
 
 from left_out import DOCUMENT, LEFT_OUT, document_with_table
-from runner import MODULES, compare, is_there, names_of
+from runner import (
+    ASYNCIO,
+    ASYNCIO_SLOW,
+    MODULES,
+    compare,
+    is_there,
+    module_of_asyncio,
+    names_of,
+)
 
 SEEDS = int(os.environ.get("BOHRBUG_CONFORMANCE_SEEDS", "1"))
 
@@ -24,7 +32,14 @@ def _needs(module: str) -> None:
         pytest.skip(f"this Python was installed without {module}")
 
 
-@pytest.mark.parametrize("module", MODULES)
+@pytest.mark.parametrize(
+    "module",
+    [
+        *MODULES,
+        *map(module_of_asyncio, ASYNCIO),
+        *(pytest.param(module_of_asyncio(name), marks=pytest.mark.slow) for name in ASYNCIO_SLOW),
+    ],
+)
 def test_at_least_95_percent_pass_under_control(module: str) -> None:
     _needs(module)
     figures = compare(module, range(SEEDS))

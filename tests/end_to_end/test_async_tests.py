@@ -250,7 +250,7 @@ def test_wide_loops_of_old_releases_of_pytest_asyncio(async_folder: AsyncFolder)
 
 
 FOREIGN = """
-import asyncio
+import asyncio, contextvars
 
 class Loop(asyncio.SelectorEventLoop):
     def run_forever(self):
@@ -278,9 +278,13 @@ def test_passes():
         loop.close()
     assert runs == 1
 
+depth = contextvars.ContextVar("depth", default=0)
+
 def test_fails():
+    token = depth.set(1)
     with asyncio.Runner(loop_factory=Loop) as runner:
         runner.run(main())
+    depth.reset(token)
     assert [1, 2] == [1, 3]
 
 def test_skips():
@@ -291,6 +295,7 @@ def test_skips():
 
 def test_other():
     asyncio.run(main())
+    assert not depth.get()
 """
 
 
@@ -333,6 +338,25 @@ def test_uvloop(folder: Folder) -> None:
     assert "3 passed" in done.out, done.out
     why = "uvloop.Loop is no event loop of asyncio's own"
     assert f"not explored: 2 tests, {why}" in done.out
+
+
+@needs("uvloop")
+def test_uvloop_that_the_test_imports(folder: Folder) -> None:
+    folder.write(
+        "test_it.py",
+        """
+        import asyncio
+
+        def test_run():
+            import uvloop
+            loop = uvloop.new_event_loop()
+            loop.run_until_complete(asyncio.sleep(0.01))
+            loop.close()
+        """,
+    )
+    done = folder.pytest("--bohrbug", "-p", "no:warnings")
+    assert "1 passed" in done.out, done.out
+    assert "not explored: 1 test, uvloop.Loop" in done.out
 
 
 def test_isolated_test_cases_of_unittest(folder: Folder) -> None:

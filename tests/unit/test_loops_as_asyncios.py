@@ -142,6 +142,29 @@ def test_debug_mode_names_who_has_called_for_something() -> None:
     assert not result.failures, result.failures
 
 
+def test_a_running_loop_that_code_in_python_keeps_is_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Some programs put the functions in Python in the place of those in C."""
+    for name in ("_get_running_loop", "_set_running_loop", "get_running_loop"):
+        in_python = getattr(asyncio.events, f"_py_{name}")
+        monkeypatch.setattr(asyncio.events, name, in_python)
+        monkeypatch.setattr(asyncio, name, in_python)
+    tasks: Any = asyncio.tasks
+    monkeypatch.setattr(tasks, "Task", tasks._PyTask)
+
+    def test() -> None:
+        async def main() -> None:
+            other = threading.Thread(target=int)
+            other.start()
+            other.join()
+
+        loop = asyncio.new_event_loop()
+        loop.run_until_complete(main())
+        loop.close()
+
+    result = bohrbug.explore(test, executions=20)
+    assert not result.failures, result.failures
+
+
 class Counting(asyncio.SelectorEventLoop):
     """A loop with turns of its own."""
 

@@ -347,3 +347,26 @@ def test_a_thread_left_behind_that_only_takes_and_releases_a_lock_may_be_long() 
     assert result.verdict.kind is VerdictKind.INCONCLUSIVE
     assert "after the end of the test" in result.verdict.reason
     assert "raise max_steps" not in result.verdict.reason
+
+
+@pytest.mark.parametrize("timeouts", ["report", "early"])
+def test_such_a_failure_that_comes_once_is_put_aside_too(timeouts: str) -> None:
+    """What the test leaves behind, or the kernel does, keeps the replay from failing."""
+    failed: list[Exception] = []
+
+    def guarded() -> None:
+        items: queue.Queue[int] = queue.Queue()
+        threading.Thread(target=items.put, args=(3,)).start()
+        try:
+            items.get(timeout=1)
+        except queue.Empty as error:
+            if not failed:
+                failed.append(error)
+                raise
+
+    result = bohrbug.explore(guarded, timeouts=timeouts, executions=50)
+    assert failed
+    assert not result.failures
+    kinds = [caveat.kind for caveat in result.verdict.caveats]
+    assert (CaveatKind.UNTIMELY in kinds) == (timeouts == "report")
+    assert (CaveatKind.UNCONFIRMED in kinds) == (timeouts == "early")

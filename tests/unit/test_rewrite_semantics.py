@@ -355,6 +355,64 @@ def test_generated_functions(block: str, breakers: bool) -> None:
     assert repr(run(rewritten=True)) == repr(run(rewritten=False))
 
 
+def catches(log: list[str]) -> Iterator[int]:
+    try:
+        yield 1
+    except ValueError:
+        log.append("caught")
+    log.append("goes on")
+    return
+
+
+def delegates(log: list[str], count: int) -> Iterator[int]:
+    for _ in range(count):
+        yield from catches(log)
+        log.append("returned")
+    yield 2
+
+
+async def awaits(log: list[str]) -> int:
+    class Gate:
+        def __await__(self) -> Iterator[int]:
+            yield from delegates(log, 2)
+
+        async def __aenter__(self) -> None:
+            await self
+
+        async def __aexit__(self, *details: object) -> bool:
+            await self
+            return True
+
+    async with Gate():
+        log.append("inside")
+        raise KeyError
+    return 3
+
+
+@pytest.mark.parametrize("breakers", [False, True])
+@pytest.mark.parametrize("rewritten", [False, True])
+def test_what_is_thrown_into_one_that_waits_for_another(rewritten: bool, breakers: bool) -> None:
+    """The other one returns, and it goes on behind its ``yield from`` or ``await``."""
+    namespace: dict[str, Any] = {"Iterator": Iterator}
+    rewriter = Rewriter(breakers=breakers)
+    for original in (catches, delegates, awaits):
+        function = types.FunctionType(original.__code__, namespace, original.__name__)
+        namespace[original.__name__] = function
+        if rewritten:
+            assert rewriter.install_function(function)
+    log: list[str] = []
+    waiting = namespace["awaits"](log)
+    for _ in range(2):
+        assert waiting.send(None) == 1
+        assert waiting.throw(ValueError()) == 1
+        assert waiting.throw(ValueError()) == 2
+    with pytest.raises(StopIteration) as end:
+        waiting.send(None)
+    assert end.value.value == 3
+    once = ["caught", "goes on", "returned"]
+    assert log == [*once, *once, "inside", *once, *once]
+
+
 def _text(value: object) -> str:
     """What a result says, without addresses."""
     text = repr(value)

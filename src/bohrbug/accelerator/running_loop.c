@@ -17,7 +17,7 @@ events_module(void)
     return PyDict_GetItemWithError(PyImport_GetModuleDict(), text_events);
 }
 
-/* Let a loop run another asyncio task, or none; the one before, a new reference. */
+/* thread_state._exchange_task; a new reference */
 static PyObject *
 swap_task(PyObject *loop, PyObject *task)
 {
@@ -27,6 +27,13 @@ swap_task(PyObject *loop, PyObject *task)
             : NULL;
     if (module == NULL)
         return PyErr_Occurred() ? NULL : Py_NewRef(Py_None);
+    /* Programs may let asyncio's own code in Python keep the running loop. */
+    PyObject *running = PyObject_CallMethodNoArgs(module, text_get_loop);
+    if (running == NULL)
+        return NULL;
+    Py_DECREF(running);
+    if (running != loop)
+        return Py_NewRef(Py_None);
     PyObject *arguments[] = {module, loop, task};
     return PyObject_VectorcallMethod(text_swap_task, arguments, 3, NULL);
 }

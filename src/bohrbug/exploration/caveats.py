@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from bohrbug.exploration.result import Failure
 from bohrbug.exploration.verdicts import Caveat, CaveatKind
-from bohrbug.model.outcome import OutcomeKind
+from bohrbug.model.outcome import Outcome, OutcomeKind
 from bohrbug.model.plan import Plan
 
 
@@ -102,9 +101,8 @@ class Caveats:
             if kind is OutcomeKind.LIVELOCK:
                 self.hung = self.hung or f"an execution did not end, but its replay did: {words}"
 
-    def note_untimely(self, failure: Failure) -> None:
-        """A failure that needs a timeout or a sleep to end early, which do so no more."""
-        outcome = failure.outcome
+    def note_untimely(self, outcome: Outcome) -> None:
+        """What fails if a timeout or a sleep ends early, which they do no more."""
         what = outcome.message or outcome.kind.value
         words = (
             "the test fails if a timeout or a sleep ends although other tasks could still run"

@@ -169,8 +169,9 @@ class Explorer:
         result.follow_ups = self.runtime.made - self._made_to_search
         result.diverged = self.caveats.diverged
         self.caveats.note_unconfirmed(kind for kind, *_ in self.findings.unconfirmed)
-        if result.untimely:
-            self.caveats.note_untimely(result.untimely[0])
+        untimely = [failure.outcome for failure in result.untimely]
+        for outcome in (untimely or self.findings.untimely_once)[:1]:
+            self.caveats.note_untimely(outcome)
         result.races = list(self.findings.races.values())
         result.unconfirmed = self.directing.unconfirmed
         result.interrupted = self.is_interrupted

@@ -72,6 +72,8 @@ class Findings:
         self._seen_again: Counter[RaceKey] = Counter()
         self.failures: dict[Signature, Failure] = {}
         self.unconfirmed: dict[Signature, int] = {}
+        # Failures of executions in which a timeout ended early, which no replay has shown again.
+        self.untimely_once: list[Outcome] = []
         self._witnessed = 0
         # Executions from now on follow other rules: the strategy has to begin again.
         self.rules_changed = False
@@ -224,7 +226,12 @@ class Findings:
         confirmations = CONFIRMATIONS if len(trace) <= LONG else 1
         for _ in range(confirmations):
             if not self.reproduces(plan, signature):
-                self.not_confirmed(signature)
+                if self._options.timeouts == "report" and early_timeouts(trace):
+                    # It would count only if it comes without early timeouts, too.
+                    self.untimely_once.append(trace.outcome)
+                    self._forbid_early_timeouts()
+                else:
+                    self.not_confirmed(signature)
                 return
         undisturbed = None
         if self._passes_undisturbed:
@@ -274,6 +281,9 @@ class Findings:
         self._result.untimely.append(failure)
         # The same failure without early timeouts would count.
         del self.failures[failure.outcome.signature()]
+        self._forbid_early_timeouts()
+
+    def _forbid_early_timeouts(self) -> None:
         self._learner.forbid_early_timeouts()
         self.rules_changed = True
 

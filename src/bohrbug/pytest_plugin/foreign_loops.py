@@ -12,6 +12,7 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import Any, Self
 
+from bohrbug.runtime.threads import imports
 from bohrbug.runtime.threads.control import controlled
 from bohrbug.runtime.threads.loops.as_asyncio import runs_as_asyncios
 
@@ -42,11 +43,8 @@ class ForeignLoops:
             module = sys.modules.get(name)
             if module is not None:
                 self._replace(module, "_set_running_loop", self._checking_argument)
-        # Its code in C has got hold of the original when it was imported.
-        uvloop = sys.modules.get("uvloop")
-        for name in ("__init__", "run_forever", "run_until_complete"):
-            if uvloop is not None:
-                self._replace(uvloop.Loop, name, self._checking_argument)
+        self._check_uvloop()
+        imports.after_import.append(self._check_uvloop)
         return self
 
     def __exit__(
@@ -55,10 +53,19 @@ class ForeignLoops:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
+        imports.after_import.remove(self._check_uvloop)
         while self._restore:
             owner, name, original = self._restore.pop()
             setattr(owner, name, original)
         self._warnings.__exit__(kind, error, trace)
+
+    def _check_uvloop(self) -> None:
+        """Once it is imported: its code in C takes other functions of asyncio for itself then."""
+        cls = getattr(sys.modules.get("uvloop"), "Loop", None)
+        if cls is None or any(owner is cls for owner, _, _ in self._restore):
+            return
+        for name in ("__init__", "run_forever", "run_until_complete"):
+            self._replace(cls, name, self._checking_argument)
 
     def _replace(self, owner: Any, name: str, around: Callable[[Any], Any]) -> None:
         original = getattr(owner, name)

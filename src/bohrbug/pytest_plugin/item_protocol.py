@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Generator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextvars import copy_context
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -132,7 +133,8 @@ class ItemProtocol:
         foreign_loops = ForeignLoops(explorer.stop)
         try:
             with alarm, one_tracer_for_all_tasks(), foreign_loops:
-                result = explorer.explore()
+                # An attempt that is given up must not leave the next one context variables.
+                result = copy_context().run(explorer.explore)
         except BaseException as error:
             if error is not alarm.error:
                 raise

@@ -11,7 +11,6 @@ import _thread
 import gc
 import sys
 import threading
-from collections.abc import Callable
 from typing import Any
 
 from bohrbug.accelerator import native
@@ -270,23 +269,26 @@ def swap_running_loop(leaving: Task, entering: Task) -> None:
         return
     before = leaving.running_loop = events._get_running_loop()
     after = entering.running_loop
-    exchange = _exchanging_tasks()
-    if exchange is not None and before is not None:
-        leaving.loop_task = exchange(before, None)
+    leaving.loop_task = _exchange_task(before, None)
     if after is not before:
         events._set_running_loop(after)
-    if exchange is not None and after is not None:
-        exchange(after, entering.loop_task)
-        entering.loop_task = None
+    _exchange_task(after, entering.loop_task)
+    entering.loop_task = None
 
 
-def _exchanging_tasks() -> Callable[[Any, Any], Any] | None:
-    """What exchanges the asyncio task that a loop runs, if the interpreter keeps it per OS thread.
+def _exchange_task(loop: Any, asyncio_task: Any) -> Any:
+    """Let a loop run another asyncio task, or none, if the interpreter keeps that per OS thread.
 
     From Python 3.14 on it does, until then it kept it by the loop.
+
+    Returns:
+        The one before, or ``None``.
     """
-    module = sys.modules.get("_asyncio") if KEEPS_LOOP_TASKS else None
-    return None if module is None else module._swap_current_task
+    module = sys.modules.get("_asyncio") if KEEPS_LOOP_TASKS and loop is not None else None
+    # Programs may let asyncio's own code in Python keep the running loop.
+    if module is None or module._get_running_loop() is not loop:
+        return None
+    return module._swap_current_task(loop, asyncio_task)
 
 
 if native is not None:

@@ -388,7 +388,7 @@ def let_go_by(holder: Any) -> list[Life]:
             runs doesn't tell what it holds.
     """
     task = _ending.current()
-    if _dropping.get(task) is holder:
+    if holder is not None and _dropping.get(task) is holder:
         holding = task, id(_dropping_at[task][0])
         return [life for life in _lives.values() if holding in life.holders and life.ended_by < 0]
     found = gc.get_referents(holder)

@@ -64,6 +64,23 @@ def end_call(arguments: int) -> bytes:
     return call + _STACK_POP_TOP
 
 
+def in_loop_of_send(spliced: bytes) -> bytes:
+    """What is spliced in between ``SEND`` and the ``YIELD_VALUE`` of its loop.
+
+    On Python 3.11 something that is thrown into a generator or coroutine that waits for another one
+    goes back from ``YIELD_VALUE`` by one instruction, once the other one has returned, and takes
+    from there how far the loop reaches.  So a ``SEND`` that never runs has to stand there.
+    """
+    if PY312:
+        return spliced
+    return (
+        spliced
+        + encode_instruction(dis.opmap["JUMP_FORWARD"], 1)
+        # Behind it are YIELD_VALUE, RESUME and the jump back.
+        + encode_instruction(dis.opmap["SEND"], 3)
+    )
+
+
 def is_method_load(opcode: int, arg: int) -> bool:
     """Whether an attribute load pushes a function and its ``self``, or else ``NULL``."""
     if PY312:

@@ -126,7 +126,7 @@ class _Rewriting:
             if self.view.has_weak_references and opcodes.NAMES[instruction.opcode] in _DROPPING:
                 self.put(index, before=self.call(hooks.drop, (), self.place(instruction)))
             if self.is_left and opcodes.NAMES[instruction.opcode] in _LEAVING:
-                self.put(index, before=self.call(halfway.leave, (), self.place(instruction)))
+                self._leave(index, instruction)
             if self.breakers:
                 self._break(index, instruction)
             if self.is_entered and opcodes.NAMES[instruction.opcode] == "RESUME":
@@ -194,6 +194,12 @@ class _Rewriting:
         # Not behind it, where it would make the line of the "def" one that is executed.
         if opcodes.is_checking_resume(instruction.arg):
             self.put(index + 1, before=self.call(halfway.enter, (), self.place(instruction)))
+
+    def _leave(self, index: int, instruction: Instruction) -> None:
+        told = self.call(halfway.leave, (), self.place(instruction))
+        if index and opcodes.NAMES[self.instructions[index - 1].opcode] == "SEND":
+            told = opcodes.in_loop_of_send(told)
+        self.put(index, before=told)
 
     def _break(self, index: int, instruction: Instruction) -> None:
         opcode = instruction.opcode
