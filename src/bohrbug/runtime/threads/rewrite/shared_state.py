@@ -18,6 +18,8 @@ _BY_MODULE = {
     " Filterer.filter"
     " setLogRecordFactory setLoggerClass disable Manager.getLogger",
     "abc": "ABCMeta.register ABCMeta.__instancecheck__ ABCMeta.__subclasscheck__",
+    # Looks for a member that a hook of the program may make, and store, in another task.
+    "enum": "Enum.__new__",
     "inspect": "getmembers _getmembers getmembers_static",
     "warnings": "catch_warnings.__enter__ catch_warnings.__exit__ simplefilter"
     " _add_filter resetwarnings",
@@ -25,6 +27,8 @@ _BY_MODULE = {
     " AsyncExitStack.__aexit__ _BaseExitStack.pop_all _BaseExitStack._push_exit_callback"
     " _BaseExitStack._create_cb_wrapper"
     " chdir.__enter__ chdir.__exit__",
+    # What looks like shared between processes, and is between threads.
+    "multiprocessing.dummy": "Value.value",
     # What threads that forget about the loop share with it.
     "asyncio.locks": "Event.is_set Event.set Event.wait",
     "asyncio.queues": "Queue._get Queue._put Queue.empty",
