@@ -9,7 +9,9 @@ from pathlib import Path
 
 from setuptools import Extension, setup
 
-ACCELERATOR = Path("src", "bohrbug", "accelerator")
+PACKAGE = Path("src", "bohrbug")
+CORE = PACKAGE / "core"
+ACCELERATOR = PACKAGE / "accelerator"
 SHIM = Path("src", "bohrbug", "runtime", "posix", "shim")
 HOOKS = Path("src", "bohrbug", "runtime", "posix", "hooks")
 ALLOCATIONS = Path("src", "bohrbug", "runtime", "posix", "allocations")
@@ -21,6 +23,11 @@ OPTIONAL = os.environ.get("BOHRBUG_REQUIRE_COMPILED", "") in ("", "0")
 """Whether the installation goes on without what can't be compiled; wheels must have it all."""
 
 
+def files(pattern: str, *folders: Path) -> list[str]:
+    """Those in some folders whose names match a pattern."""
+    return sorted(path.as_posix() for folder in folders for path in folder.glob(pattern))
+
+
 def extensions() -> list[Extension]:
     """The accelerator."""
     if not ON_LINUX:
@@ -28,13 +35,12 @@ def extensions() -> list[Extension]:
     if sys.implementation.name != "cpython" or sysconfig.get_config_var("Py_GIL_DISABLED"):
         # It counts on the GIL; importing it would switch that on.
         return []
-    sources = sorted(path.as_posix() for path in ACCELERATOR.glob("*.c"))
-    headers = sorted(path.as_posix() for path in ACCELERATOR.glob("*.h"))
     return [
         Extension(
             "bohrbug.accelerator._accelerator",
-            sources,
-            depends=headers,
+            files("*.c", ACCELERATOR, CORE),
+            include_dirs=[PACKAGE.as_posix()],
+            depends=files("*.h", ACCELERATOR, CORE),
             extra_compile_args=["-std=c11", "-fvisibility=hidden", "-Wall", "-Wextra"],
             optional=OPTIONAL,
         )
@@ -43,8 +49,7 @@ def extensions() -> list[Extension]:
 
 def library(
     name: str,
-    folder: Path,
-    *,
+    *folders: Path,
     shares: tuple[Path, ...] = (),
     flags: tuple[str, ...] = (),
     link_flags: tuple[str, ...] = (),
@@ -53,16 +58,16 @@ def library(
 
     Parameters:
         name: of the library.
-        folder: all of its sources.
+        folders: of all of its sources.
         shares: folders of headers that it uses, too.
         flags: for the compiler, beyond those of all libraries.
         link_flags: for the linker.
     """
-    headers = [path for each in (folder, *shares) for path in each.glob("*.h")]
     return Extension(
         f"bohrbug.runtime.posix.{name}",
-        sorted(path.as_posix() for path in folder.glob("*.c")),
-        depends=sorted(path.as_posix() for path in headers),
+        files("*.c", *folders),
+        include_dirs=[PACKAGE.as_posix()],
+        depends=files("*.h", *folders, *shares),
         define_macros=[("_GNU_SOURCE", None)],
         undef_macros=["_FORTIFY_SOURCE"],
         extra_compile_args=[
@@ -84,11 +89,11 @@ def libraries() -> list[Extension]:
     if not ON_LINUX:
         return []
     return [
-        library("_shim", SHIM, link_flags=("-Wl,-z,now",)),
+        library("_shim", SHIM, CORE, link_flags=("-Wl,-z,now",)),
         library(
             "_hooks",
             HOOKS,
-            shares=(SHIM,),
+            shares=(SHIM, CORE),
             flags=("-fno-builtin",),
             link_flags=("-Wl,-z,now", "-Wl,-soname,libtsan.so.2"),
         ),

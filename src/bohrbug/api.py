@@ -16,6 +16,12 @@ from bohrbug.exploration.progress import TellProgress
 from bohrbug.exploration.reproduction import DIRECTORY, reproduction_of
 from bohrbug.exploration.result import Failure, Result
 from bohrbug.exploration.surroundings import Surroundings
+from bohrbug.platforms.threads.coroutine_functions import (
+    CoroutineTest,
+    as_test,
+    is_coroutine_function,
+    outside_of_event_loops,
+)
 from bohrbug.platforms.threads.platform import explorer_of
 from bohrbug.runtime.threads.control import controlled
 
@@ -55,7 +61,7 @@ def explore(
 
     Parameters:
         function: the test; called without arguments, once for each execution, each
-            time from the same initial state.
+            time from the same initial state. A coroutine function is run with ``asyncio.run``.
         name: how reports call it; by default the function's qualified name.
         progress: called several times a second with how far it has come.
         write: write a reproduction file for each failure.
@@ -69,13 +75,14 @@ def explore(
     Raises:
         ValueError: an option makes no sense.
         TypeError: there is no such option, ``function`` can't be called without arguments, or
-            calling it executes nothing, as it is a coroutine function or a generator function.
+            calling it executes nothing, as it is a generator function.
     """
     check_test(function, "explore()")
     test = name or _name_of(function)
     surroundings = Surroundings(progress)
-    explorer = explorer_of(function, test, _options(options), surroundings)
-    result = explorer.explore()
+    explorer = explorer_of(as_test(function), test, _options(options), surroundings)
+    with outside_of_event_loops():
+        result = explorer.explore()
     if write:
         for failure in result.reproducible:
             write_reproduction(explorer, failure, target_of(function))
@@ -110,9 +117,8 @@ def _check_function(function: Any, caller: str) -> None:
     if not callable(function):
         raise TypeError(f"{caller} needs a function to call, not {function!r}")
     called = (function, type(function).__call__)
-    if any(map(inspect.iscoroutinefunction, called)):
-        raise TypeError(f"{caller} takes no coroutine function: wrap it in asyncio.run")
-    if any(map(inspect.isgeneratorfunction, called)):
+    generators = (inspect.isgeneratorfunction, inspect.isasyncgenfunction)
+    if any(makes(each) for makes in generators for each in called):
         raise TypeError(f"{caller} takes no generator function: a call of it executes nothing")
 
 
@@ -124,7 +130,7 @@ def _options(keywords: Keywords) -> ExploreOptions:
     return ExploreOptions(**keywords)
 
 
-def _name_of(function: Callable[[], object]) -> str:
+def _name_of(function: Callable[..., object]) -> str:
     return str(getattr(function, "__qualname__", repr(function)))
 
 
@@ -183,12 +189,12 @@ def explored(function: Callable[..., object] | None = None, /, **options: Unpack
         function: Callable[_Parameters, object],
     ) -> Callable[_Parameters, Result]:
         _check_function(function, "explored()")
+        is_coroutine = is_coroutine_function(function)
+        test_of = functools.partial(CoroutineTest if is_coroutine else functools.partial, function)
 
         @functools.wraps(function)
         def wrapper(*args: _Parameters.args, **kwargs: _Parameters.kwargs) -> Result:
-            result = explore(
-                lambda: function(*args, **kwargs), name=function.__qualname__, **options
-            )
+            result = explore(test_of(*args, **kwargs), name=_name_of(function), **options)
             if result.failures:
                 # Who finds nothing need not load what writes reports.
                 from bohrbug.report.text import failure_text

@@ -6,17 +6,21 @@ import os
 import sysconfig
 from functools import lru_cache
 
+_getcwd = os.getcwd
+"""Some programs replace it, and ``abspath``, by what complains in event loops (blockbuster)."""
+
 
 def display_path(filename: str) -> str:
     """A path as a person at this prompt would write it: relative where it lies below."""
     if filename.startswith("<"):
         return filename
-    try:
-        relative = os.path.relpath(filename)
-    except ValueError:  # another drive (Windows)
-        return filename
     # A compiler joins its folder and what it was given: /a/b/../c.
-    return os.path.normpath(filename) if relative.startswith(os.pardir) else relative
+    normal = os.path.normpath(filename)
+    here = _getcwd()
+    whole = os.path.normpath(os.path.join(here, normal))
+    below = here if here.endswith(os.sep) else here + os.sep
+    is_below = os.path.normcase(whole).startswith(os.path.normcase(below))
+    return whole[len(below) :] if is_below else normal
 
 
 @lru_cache(maxsize=1)

@@ -15,6 +15,9 @@ from typing import Any
 
 import pytest
 
+ASYNC_PLUGINS = ("asyncio", "anyio", "trio", "aiohttp")
+"""Plugins for async tests, by the names under which pytest loads them."""
+
 SECONDS = 120
 """After which a child process is taken to hang."""
 
@@ -152,5 +155,6 @@ def _plugin_is_installed() -> bool:
 
 @pytest.fixture
 def folder(tmp_path: Path, environment: dict[str, str]) -> Folder:
-    # No test here is of hypothesis, whose plugin takes longer to load than most of them run.
-    return Folder(tmp_path, environment | {"PYTEST_ADDOPTS": "-p no:hypothesispytest"})
+    # Plugins that hardly any test here is about take longer to load than most of them run.
+    left_out = " ".join(f"-p no:{name}" for name in ("hypothesispytest", *ASYNC_PLUGINS))
+    return Folder(tmp_path, environment | {"PYTEST_ADDOPTS": left_out})

@@ -117,6 +117,37 @@ def test_an_exit_code_is_a_failure(folder: Folder) -> None:
     assert "SystemExit: 3" in done.out
 
 
+def test_a_coroutine_function_is_explored_and_replayed(folder: Folder) -> None:
+    folder.write(
+        "shop.py",
+        """
+        import asyncio
+
+        stock = 1
+
+        async def sell_twice():
+            sold = []
+            def sell():
+                if not sold:
+                    sold.append(1)
+            await asyncio.gather(asyncio.to_thread(sell), asyncio.to_thread(sell))
+            assert len(sold) == 1
+
+        async def numbers():
+            yield 1
+        """,
+    )
+    done = folder.bohrbug("run", "--causes", "0", "shop:sell_twice")
+    assert done.code == 1, done.out + done.err
+    assert "shop:sell_twice" in done.out
+    replay = folder.bohrbug("replay", str(folder.reproduction()))
+    assert replay.code == 1, replay.out + replay.err
+    assert "reproduced in 1 of 1 replay" in replay.out
+    done = folder.bohrbug("run", "shop:numbers")
+    assert done.code == 2
+    assert "takes no generator function" in done.err
+
+
 def test_a_function_is_found_by_its_name(folder: Folder) -> None:
     folder.write("locks.py", DEADLOCK)
     found = folder.bohrbug("run", "locks:test_both_orders")
@@ -223,7 +254,7 @@ NO_SENSE = [
         ["run", "json:loads"],
         "calls the function without arguments (missing a required argument",
     ),
-    (["run", "asyncio:sleep"], "takes no coroutine function"),
+    (["run", "asyncio:sleep"], "calls the function without arguments (missing a required argument"),
     (["run", "--executions", "0", "json:loads"], "Error: --executions must be at least 1, not 0"),
     (["run", "--scope", "+", "json:loads"], "names no module"),
     (["run", "--no-such", "json:loads"], "No such option"),

@@ -233,4 +233,31 @@ def test_what_a_hook_skips_is_skipped_before_fixtures_and_kinds_of_tests_matter(
     assert done.out.count("too slow here") == 1
     assert "SKIPPED [3]" in done.out
     assert "not now" in done.out
-    assert "async tests are not explored" not in done.out
+    assert "not natively supported" not in done.out
+
+
+def test_fixtures_that_a_plugin_adds_are_set_up_for_each_execution(folder: Folder) -> None:
+    folder.write(
+        "conftest.py",
+        """
+        import threading, pytest
+
+        @pytest.fixture
+        def before():
+            yield
+
+        @pytest.fixture
+        def waiting(before):
+            lock = threading.Lock()
+            lock.acquire()
+            lock.acquire()
+
+        @pytest.hookimpl(tryfirst=True)
+        def pytest_runtest_setup(item):
+            item.fixturenames.append("waiting")
+        """,
+    )
+    folder.write("test_it.py", "def test_it(): pass")
+    done = folder.pytest("--bohrbug")
+    assert "1 error" in done.out, done.out
+    assert "reproduced in 3 of 3 replays" in done.out

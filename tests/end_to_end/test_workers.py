@@ -15,6 +15,7 @@ import pytest
 
 from bohrbug.api import explore
 from bohrbug.exploration.explorer import BEFORE_WORKERS
+from bohrbug.exploration.parallel import worker
 from bohrbug.exploration.result import Result, VerdictKind
 from tests.end_to_end.conftest import Folder
 from tests.programs.together import together
@@ -149,6 +150,49 @@ def test_the_first_failure_of_the_sequence_is_reported() -> None:
         assert failure.confirmed == 3
         plans.add(failure.plan)
     assert len(plans) == 1
+
+
+@pytest.fixture
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Workers give their pieces back after each execution."""
+    monkeypatch.setattr(worker, "AT_MOST", 0.0)
+    monkeypatch.setattr(worker, "COST", 0)
+
+
+@pytest.mark.usefixtures("impatient")
+@pytest.mark.parametrize("strategy", ["dfs", "ipb", "dpor", "bpor"])
+def test_what_is_left_of_a_piece_goes_on_elsewhere(strategy: str) -> None:
+    options = {"strategy": strategy, "executions": 100_000, "bound": None, "keep_going": True}
+    alone, together = (run(keeps, workers, **options) for workers in (1, 3))
+    assert together.verdict.kind is alone.verdict.kind is VerdictKind.HOLDS
+    assert together.executions >= alone.executions
+    if strategy != "ipb":
+        assert together.executions == alone.executions
+
+
+@pytest.mark.usefixtures("impatient")
+@pytest.mark.parametrize("strategy", ["random", "pct", "pos", "surw", "rff"])
+def test_pieces_that_come_back_early_leave_no_gap(strategy: str) -> None:
+    options = {"strategy": strategy, "executions": 150, "seed": 30, "keep_going": True}
+    assert len({str(run(loses_some, workers, **options).verdict) for workers in (1, 2)}) == 1
+
+
+@pytest.mark.usefixtures("impatient")
+@pytest.mark.parametrize("seed", [81, 132, 153])
+def test_a_later_failure_does_not_stop_those_before_it(seed: int) -> None:
+    """One worker comes to the second failure of these sequences before another to the first."""
+    parent = os.getpid()
+
+    def five_add() -> None:
+        if os.getpid() != parent:
+            # So long that what has failed is told of meanwhile.
+            sum(range(200_000))
+        counter = Plain()
+        together(*[counter.add] * 5)
+        assert counter.value > 1
+
+    results = [run(five_add, number, strategy="random", seed=seed) for number in (1, 2)]
+    assert len({failure.plan for result in results for failure in result.failures}) == 1
 
 
 def test_the_budget_is_kept_to() -> None:

@@ -1,7 +1,7 @@
 """The shim's executors of policies against those for tests in Python, on generated programs.
 
-A trace says who could run at each step and what each task was about to do; asked the same, and
-drawing the same numbers, the decider of :mod:`bohrbug.runtime.policies` has to choose the same.
+A trace says who could run at each step and what each task was about to do; asked the same, the
+decider of :mod:`bohrbug.runtime.policies` in Python has to choose the same.
 """
 
 from __future__ import annotations
@@ -15,22 +15,25 @@ from typing import Any, get_args
 import pytest
 
 from bohrbug.model.history import data_choices, events_of, history_of
-from bohrbug.model.operation import CHOOSE, ROOT, SPAWN, Operation, Site
+from bohrbug.model.operation import CHOOSE, ROOT, SPAWN, YIELD, Operation, Site
 from bohrbug.model.ordering import Event, Ordering
 from bohrbug.model.plan import (
     Aligned,
     Constraint,
     Ordered,
+    PartialOrder,
     Plan,
     Policy,
+    Priorities,
     ReadsFrom,
     UniformRandom,
+    WeightedRandom,
 )
 from bohrbug.model.reads_from import Dependence, dependences
 from bohrbug.model.trace import Trace
 from bohrbug.runtime.policies import Decider, decider_for
-from bohrbug.runtime.policies.decider import Tasks, TaskView
-from bohrbug.runtime.policies.reads_from import PATIENCE, ReadsFromDecider
+from bohrbug.runtime.policies.in_c import reference_decider
+from bohrbug.runtime.policies.reads_from import PATIENCE
 from bohrbug.runtime.posix import symbols
 from bohrbug.runtime.posix.build import compiler
 from bohrbug.runtime.posix.layout import KINDS
@@ -45,28 +48,6 @@ from tests.native.exploring import runtime_for
 from tests.native.random_programs import compiled, random_program
 
 Build = Callable[..., Path]
-
-MASK = (1 << 64) - 1
-
-
-class Drawn:
-    """The numbers that the shim draws (splitmix64); see ``shim/draw.h``."""
-
-    def __init__(self, seed: int) -> None:
-        self._state = seed
-
-    def _bits(self) -> int:
-        self._state = self._state + 0x9E3779B97F4A7C15 & MASK
-        z = self._state
-        z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9 & MASK
-        z = (z ^ z >> 27) * 0x94D049BB133111EB & MASK
-        return z ^ z >> 31
-
-    def random(self) -> float:
-        return (self._bits() >> 32) / 2**32
-
-    def randrange(self, limit: int) -> int:
-        return (self._bits() >> 32) * limit >> 32
 
 
 @dataclass
@@ -130,35 +111,10 @@ def chosen_by(decider: Decider, trace: Trace) -> list[object]:
     return found
 
 
-class OldestFirst(ReadsFromDecider):
-    """Lets events draw anew in the order of their tasks, as the shim does, and not of first draws.
-
-    So that the same number is drawn for the same task; what it is drawn from does not matter.
-    """
-
-    __slots__ = ("_ages",)
-
-    def __init__(self, policy: ReadsFrom) -> None:
-        super().__init__(policy)
-        self._ages: dict[str, int] = {}
-
-    def choose(
-        self, running: TaskView, enabled: Tasks, timed: Tasks, yielded: bool, step: int
-    ) -> TaskView:
-        self._ages |= {task.id: task.index for task in (*enabled, *timed)}
-        return super().choose(running, enabled, timed, yielded, step)
-
-    def _executed(self, task: TaskView) -> None:
-        for waiting in self._waiting.values():
-            for other in sorted(waiting, key=self._ages.__getitem__):
-                waiting[other] = waiting.pop(other)
-        super()._executed(task)
-
-
 def decided_by_reference(policy: Policy, trace: Trace) -> list[object]:
-    decider: Any = OldestFirst(policy) if isinstance(policy, ReadsFrom) else decider_for(policy)
-    decider._random = Drawn(policy.seed)  # type: ignore[union-attr]
-    return chosen_by(decider, trace)
+    if isinstance(policy, UniformRandom | Priorities | PartialOrder | WeightedRandom):
+        return chosen_by(reference_decider(policy), trace)
+    return chosen_by(decider_for(policy), trace)
 
 
 # -- policies --------------------------------------------------------------------------------------
@@ -258,6 +214,59 @@ def test_constraints_are_met_as_by_the_reference(
             compared += 1
             assert decided_by_reference(policy, trace) == trace.choices
         assert compared
+
+
+def drawing_policies(random: Random, traces: Sequence[Trace]) -> list[Policy]:
+    """One of each of the policies that draw, with what fits the executions."""
+    resources = sorted({op.resource for trace in traces for op in trace.operations})
+    tasks = sorted({task for trace in traces for task in trace.tasks})
+
+    def some_points() -> frozenset[str] | None:
+        return random.choice([None, frozenset(random.sample(resources, len(resources) // 2))])
+
+    seed = random.getrandbits(64)
+    weights = tuple((task, random.randint(0, 9)) for task in random.sample(tasks, len(tasks) - 1))
+    return [
+        UniformRandom(seed),
+        Priorities(seed, random.randint(1, 6), random.randint(1, 60)),
+        PartialOrder(seed, some_points()),
+        WeightedRandom(seed, weights, some_points(), some_points()),
+    ]
+
+
+@pytest.mark.parametrize(("family", "seed"), [p for p in PROGRAMS if p[0] != "conditions"])
+def test_the_policies_that_draw_choose_as_their_reference(
+    program: Callable[[int, str], Path], family: str, seed: int
+) -> None:
+    random = Random(f"{seed} {family} drawing")
+    with runtime_for(program(seed, family)) as runtime:
+        traces = seen_traces(runtime)
+        compared = 0
+        for _ in range(8):
+            for policy in drawing_policies(random, traces):
+                trace = runtime.execute(Plan(policy=policy)).trace
+                if trace.effects and isinstance(policy, PartialOrder):
+                    # It has more conflicts than the reference knows.
+                    continue
+                compared += 1
+                assert decided_by_reference(policy, trace) == trace.choices, policy
+        assert compared > 20
+
+
+@pytest.mark.parametrize("policy", [PartialOrder, lambda s, p: WeightedRandom(s, (), None, p)])
+def test_a_yield_is_a_decision_wherever_these_are_made(
+    native_build: Build, policy: Callable[[int, frozenset[str]], Policy]
+) -> None:
+    """Who polls a flag lets the one run that sets it, as by the reference."""
+    with runtime_for(native_build("spins.c", "-DFIXED")) as runtime:
+        done = runtime.execute(Plan()).trace.operations
+        yielded_on = {operation.resource for operation in done if operation.kind is YIELD}
+        assert yielded_on
+        points = frozenset({operation.resource for operation in done} - yielded_on)
+        for seed in range(12):
+            trace = runtime.execute(Plan(policy=policy(seed, points))).trace
+            assert not trace.outcome.is_failure
+            assert decided_by_reference(trace.plan.policy, trace) == trace.choices
 
 
 # -- what they are for -----------------------------------------------------------------------------

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from bohrbug.runtime.posix import accesses_layout, build, layout, standstill
-from bohrbug.runtime.posix.build import SOURCES, UnsupportedError, compile_shim, compiler
+from bohrbug.runtime.posix.build import PACKAGE, SOURCES, UnsupportedError, compile_shim, compiler
 from tests.native.building import need_native
 
 STRUCTURES = {
@@ -21,6 +21,8 @@ STRUCTURES = {
     "module": layout.ModuleRecord,
     "tables": layout.Tables,
     "name_in_plan": layout.NameRecord,
+    "policy_state": layout.PolicyState,
+    "policy_task": layout.PolicyTask,
     "step": layout.StepRecord,
     "point": layout.PointRecord,
     "event_of_plan": layout.EventRecord,
@@ -72,7 +74,8 @@ def test_the_layout_is_the_same_on_both_sides(tmp_path: Path) -> None:
     program = tmp_path / "layout"
     cc = compiler()
     assert cc is not None
-    subprocess.run([cc, "-I", str(SOURCES), "-o", str(program), str(source)], check=True)
+    folders = ("-I", str(SOURCES), "-I", str(PACKAGE))
+    subprocess.run([cc, *folders, "-o", str(program), str(source)], check=True)
     printed = subprocess.run([str(program)], capture_output=True, text=True, check=True).stdout
     assert printed.splitlines() == expected
 

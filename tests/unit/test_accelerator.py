@@ -29,7 +29,8 @@ from bohrbug.accelerator import native, never
 from bohrbug.accelerator.plain import plain
 from bohrbug.exploration.seeding import seed_alike
 from bohrbug.model.checksum import checksum_of
-from bohrbug.runtime.policies.basic import UniformRandomDecider
+from bohrbug.model.plan import UniformRandom
+from bohrbug.runtime.policies.in_c import drawing_decider, reference_decider
 from bohrbug.runtime.threads import heap, namespaces, replaced_builtins, thread_functions
 from bohrbug.runtime.threads.locks import lock
 
@@ -482,10 +483,11 @@ def test_the_number_of_an_execution_is_the_checksum_of_its_choices(
 def test_drawing_at_random_follows_splitmix64() -> None:
     # The first outputs of the published generator for these seeds, upper halves.
     for seed, outputs in ((0, (0xE220A839, 0x6E789E6A)), (1234567, (0x599ED017, 0x2C73F084))):
-        decider = UniformRandomDecider(seed)
-        assert tuple(decider.value(2**31 - 1) for _ in outputs) == tuple(
-            output * (2**31 - 1) >> 32 for output in outputs
-        )
+        for make in (reference_decider, drawing_decider):
+            decider = make(UniformRandom(seed))
+            assert tuple(decider.value(2**31 - 1) for _ in outputs) == tuple(
+                output * (2**31 - 1) >> 32 for output in outputs
+            )
 
 
 def test_methods_of_locks_that_with_looks_up_are_as_built_in_ones() -> None:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 import functools
+import inspect
 import json
 import math
 import pickle
 import re
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 from typing import Any, get_type_hints
 
@@ -140,21 +142,93 @@ def test_what_can_not_be_explored() -> None:
     def generator() -> Iterator[int]:
         yield 1
 
-    class Asynchronous:
-        async def __call__(self) -> None: ...
+    async def asynchronous_generator() -> AsyncIterator[int]:
+        yield 1
 
-    for function, words in (
-        (coroutine, "no coroutine function"),
-        (functools.partial(coroutine), "no coroutine function"),
-        (Asynchronous(), "no coroutine function"),
-        (generator, "no generator function"),
-    ):
-        with pytest.raises(TypeError, match=words):
+    class Generator:
+        async def __call__(self) -> AsyncIterator[int]:
+            yield 1
+
+    for function in (generator, asynchronous_generator, Generator()):
+        with pytest.raises(TypeError, match="no generator function"):
             bohrbug.explore(function)
-        with pytest.raises(TypeError, match=words):
+        with pytest.raises(TypeError, match="no generator function"):
             bohrbug.explored()(function)
     (failure,) = bohrbug.explore(lambda: coroutine()).failures
     assert "nobody awaited it" in failure.outcome.message
+
+
+class Count:
+    """An object that is called as a coroutine function is."""
+
+    async def __call__(self, rounds: int = 2) -> None:
+        value = 0
+
+        def add() -> None:
+            nonlocal value
+            value += 1
+
+        await asyncio.gather(*[asyncio.to_thread(add) for _ in range(rounds)])
+        assert value == rounds
+
+
+async def count(rounds: int = 2) -> None:
+    await Count()(rounds)
+
+
+@pytest.mark.parametrize(
+    ("function", "name"),
+    [(count, "count"), (Count(), "Count"), (functools.partial(count, rounds=2), "partial")],
+)
+def test_coroutine_functions_run_in_an_event_loop(function: Any, name: str) -> None:
+    result = bohrbug.explore(function, causes=0, executions=300)
+    assert name in result.test
+    (failure,) = result.failures
+    assert failure.outcome.message == "AssertionError: assert 1 == 2"
+    assert failure.confirmed == 3
+
+
+def test_the_end_of_an_event_loop_waits_for_threads_however_long() -> None:
+    async def test() -> None:
+        asyncio.get_running_loop().run_in_executor(None, int)
+
+    # Since Python 3.12 asyncio warns if that takes 300 seconds, which no timeout is to cut short.
+    result = bohrbug.explore(test, timeouts="early", executions=100)
+    assert not result.failures
+
+
+def test_explored_coroutine_functions_are_called_like_functions() -> None:
+    arguments = []
+
+    @bohrbug.explored(executions=5)
+    async def test(first: int, *, second: int) -> None:
+        """Documented."""
+        arguments.append((first, second))
+        await asyncio.sleep(1)
+
+    assert test.__doc__ == "Documented."
+    result = test(1, second=2)
+    assert not inspect.iscoroutine(result)
+    assert result.test.endswith("<locals>.test")
+    assert set(arguments) == {(1, 2)}
+    with pytest.raises(bohrbug.BohrbugFailure, match="assert 1 == 2"):
+        bohrbug.explored(executions=300, causes=0)(count)()
+
+
+def test_an_exploration_within_a_coroutine() -> None:
+    verdicts = []
+
+    async def test() -> None:
+        await asyncio.to_thread(int)
+
+    async def main() -> None:
+        before = asyncio.get_running_loop(), asyncio.current_task()
+        verdicts.append(bohrbug.explore(test, executions=5).verdict.kind)
+        assert (asyncio.get_running_loop(), asyncio.current_task()) == before
+        await asyncio.sleep(0)
+
+    asyncio.run(main())
+    assert verdicts[0] is not VerdictKind.FAILED
 
 
 def test_all_names_are_listed() -> None:

@@ -184,7 +184,10 @@ def test_no_further_modules_name_each_other_in_a_circle() -> None:
     TopologicalSorter(graph).prepare()  # raises CycleError, which names the circle
 
 
-@pytest.mark.parametrize("folder", ["accelerator", *(f"runtime/posix/{n}" for n in C_OF_POSIX)])
+FOLDERS_OF_C = ("core", "accelerator", *(f"runtime/posix/{name}" for name in C_OF_POSIX))
+
+
+@pytest.mark.parametrize("folder", FOLDERS_OF_C)
 def test_headers_include_each_other_downwards(folder: str) -> None:
     headers = sorted((PACKAGE / folder).glob("*.h"))
     included = re.compile(r'^#include "([^"]+)"', re.MULTILINE)
@@ -192,11 +195,49 @@ def test_headers_include_each_other_downwards(folder: str) -> None:
     TopologicalSorter(graph).prepare()
 
 
+INCLUDE = re.compile(r"^ *# *include ([<\"][^>\"]+[>\"])", re.MULTILINE)
+
+
+def included_by(path: Path) -> list[str]:
+    return INCLUDE.findall(path.read_text("utf-8"))
+
+
+VARIABLE = re.compile(
+    r"^(?!typedef|const|static const)[a-z][\w *]*(?:\[\w*\])?(?: = .*)?;$"
+    r"|^ +static (?!const).*$",
+    re.MULTILINE,
+)
+"""Of a file in C, and not of a function, unless that keeps it from one call to the next."""
+
+CORE = {f'"core/{path.name}"' for path in (PACKAGE / "core").glob("*.h")}
+
+
 def test_the_shim_knows_nothing_of_what_is_loaded_beside_it() -> None:
-    shim = {path.name for path in (PACKAGE / "runtime/posix/shim").glob("*.h")}
+    shim = {f'"{path.name}"' for path in (PACKAGE / "runtime/posix/shim").glob("*.h")}
     for path in (PACKAGE / "runtime/posix/shim").glob("*.[ch]"):
-        for name in re.findall(r'^#include "([^"]+)"', path.read_text("utf-8"), re.MULTILINE):
-            assert name in shim, f"{path.name} includes {name}"
+        for name in included_by(path):
+            assert name in shim | CORE or name.startswith("<"), f"{path.name} includes {name}"
+
+
+def test_the_core_knows_neither_python_nor_the_system() -> None:
+    """It is below both that use it: numbers in memory that they give it, and nothing else."""
+    own = {f'"{path.name}"' for path in (PACKAGE / "core").glob("*.h")}
+    paths = sorted((PACKAGE / "core").glob("*.[ch]"))
+    assert len(paths) > 2
+    for path in paths:
+        beyond = set(included_by(path)) - own - {"<stdbool.h>", "<stddef.h>", "<stdint.h>"}
+        assert not beyond, f"{path.name} includes {beyond}"
+        # What it keeps is in what it is given: it has no variables of its own.
+        variables = VARIABLE.findall(path.read_text("utf-8"))
+        assert not variables, f"{path.name} has variables: {variables}"
+
+
+def test_c_of_the_accelerator_includes_its_own_headers_and_the_core() -> None:
+    own = {f'"{path.name}"' for path in (PACKAGE / "accelerator").glob("*.h")}
+    for path in (PACKAGE / "accelerator").glob("*.[ch]"):
+        for name in included_by(path):
+            is_of_python = name.startswith(("<", '"internal/pycore_'))
+            assert name in own | CORE or is_of_python, f"{path.name} includes {name}"
 
 
 def test_python_tests_load_nothing_that_controls_native_programs() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import _io
+import functools
 import gzip
 import io
 import socket
@@ -155,3 +156,27 @@ def test_the_classes_look_like_those_in_c(tmp_path: Path) -> None:
 
     assert [outcome.traceback for outcome in outcomes(test, 1) if outcome.is_failure] == []
     assert id(io.BufferedReader) == real
+
+
+def test_singledispatch_knows_them(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    path.write_bytes(b"x")
+
+    def test() -> None:
+        class Own(io.BufferedReader):
+            pass
+
+        @functools.singledispatch
+        def name(file: object) -> str:
+            return "object"
+
+        for cls in (io.BufferedWriter, io.BufferedIOBase, io.BufferedReader, Own):
+            name.register(cls, lambda file, cls=cls: cls.__name__)
+        ours, theirs = socket.socketpair()
+        with ours, theirs, ours.makefile("rb") as made, path.open("rb") as opened:
+            assert name(made) == name(opened) == "BufferedReader"
+        assert name(Own(io.BytesIO(b"x"))) == "Own"  # type: ignore[arg-type]
+        assert name(io.BytesIO(b"x")) == "BufferedIOBase"
+        assert name("x") == "object"
+
+    assert [outcome.traceback for outcome in outcomes(test, 1) if outcome.is_failure] == []

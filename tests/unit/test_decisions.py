@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from itertools import pairwise
-from random import Random
 
 import pytest
 
@@ -23,6 +22,7 @@ from bohrbug.model.plan import (
 )
 from bohrbug.runtime.policies import decider_for, earliest, next_in_turn
 from bohrbug.runtime.policies.decider import VARIED_AFTER, Decider, TaskView
+from bohrbug.runtime.policies.drawing import SplitMix
 from bohrbug.runtime.policies.partial_order import PartialOrderDecider
 from bohrbug.runtime.policies.reads_from import PATIENCE
 from bohrbug.runtime.policies.sleeping import Effect, SleepingDecider
@@ -156,8 +156,8 @@ def keeps_priorities(kind: Kind, others: Kind) -> set[bool]:
     for seed in SEEDS:
         decider = PartialOrderDecider(seed, None)
         tasks = [view(1, kind), view(2, others), view(3, others)]
-        random = Random(seed)
-        drawn = {task.id: random.random() for task in tasks}
+        random = SplitMix(seed)
+        drawn = {task.id: random.priority() for task in tasks}
         if decider.choose(tasks[0], tasks, [], False, 0) is tasks[0]:
             del drawn["0.1"]
             found.add(decider._priorities == drawn)

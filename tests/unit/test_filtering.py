@@ -14,7 +14,8 @@ from bohrbug.model.outcome import OutcomeKind
 from bohrbug.model.plan import Plan
 from bohrbug.model.site import point_of
 from bohrbug.platforms.threads.platform import threads_runtime
-from bohrbug.runtime.policies import filtering
+from bohrbug.runtime.policies.filtering import runs_at_once
+from bohrbug.runtime.policies.in_c import partial_order_decider
 from bohrbug.runtime.threads.rewrite.scope import Scope
 from bohrbug.runtime.threads.settings import Settings
 from tests.programs.together import together
@@ -43,9 +44,9 @@ def test_the_same_tasks_run_at_once_with_and_without_the_accelerator() -> None:
         for points, named, running, yielded in product(
             some_points, some_names, tasks, (False, True)
         ):
-            arguments = (frozenset(points), running, tasks, yielded, named)
-            chosen = filtering.runs_at_once(*arguments)
-            assert chosen is filtering._runs_at_once(*arguments)
+            decider = partial_order_decider(0, frozenset(points), named)
+            chosen = decider.runs_at_once(running, tasks, yielded)
+            assert chosen is runs_at_once(frozenset(points), running, tasks, yielded, named)
             found.add(None if chosen is None else chosen.id)
         for thread in threads:
             thread.join()

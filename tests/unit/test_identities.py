@@ -282,6 +282,7 @@ def test_a_failure_that_depends_on_the_order_is_confirmed() -> None:
     assert not result.verdict.diverged
 
 
+@needs_accelerator
 def test_locks_in_the_order_of_their_ids_make_no_deadlock() -> None:
     def test() -> None:
         locks = [threading.Lock(), threading.Lock()]

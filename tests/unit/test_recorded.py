@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
-from bohrbug.accelerator import native
 from bohrbug.runtime.threads.recorded import columns_of
 
 
@@ -14,9 +11,3 @@ def test_columns_are_lists_of_what_stands_in_each_place() -> None:
 
 def test_no_rows_make_empty_columns() -> None:
     assert columns_of([], 3) == ([], [], [])
-
-
-@pytest.mark.skipif(native is None, reason="the accelerator is not in use")
-def test_rows_of_another_width_are_refused() -> None:
-    with pytest.raises(TypeError, match="no row of 3 values"):
-        columns_of([("a", 1)], 3)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import queue
 import threading
 from collections.abc import Callable
+from typing import cast
 
 import pytest
 
@@ -24,7 +25,7 @@ from bohrbug.model.plan import (
 )
 from bohrbug.model.trace import Trace
 from bohrbug.platforms.threads.platform import threads_runtime
-from bohrbug.runtime.policies import decider_for
+from bohrbug.runtime.policies.in_c import Drawn, reference_decider
 from bohrbug.runtime.threads.rewrite.scope import Scope
 from bohrbug.runtime.threads.settings import Settings
 from tests.deciding import View
@@ -325,11 +326,8 @@ def three_tasks() -> None:
 
 
 def chosen_in_python(trace: Trace) -> list[str]:
-    """Who runs by the executor of a trace's policy, as it is asked about tasks of no runtime.
-
-    The accelerator leaves these to the methods in Python.
-    """
-    decider = decider_for(trace.plan.policy)
+    """Who runs by the executor of a trace's policy in Python."""
+    decider = reference_decider(cast("Drawn", trace.plan.policy))
     ids = sorted({*trace.tasks})
     running = View("0", 0)
     made = []

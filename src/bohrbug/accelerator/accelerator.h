@@ -145,10 +145,14 @@ Progress perform(PyObject *execution, PyObject *kind, PyObject *state, PyObject 
 int access_point(PyObject *execution, PyObject *place, PyObject *kind, PyObject *shadow);
 
 PyObject *use_execution(PyObject *module, PyObject *arguments);
+
+/* -- policies.c ------------------------------------------------------------------ */
+
 PyObject *use_policies(PyObject *module, PyObject *arguments);
-PyObject *use_filtering(PyObject *module, PyObject *arguments);
-PyObject *use_partial_order(PyObject *module, PyObject *decider);
-PyObject *use_weighted(PyObject *module, PyObject *decider);
+PyObject *uniform_random_decider(PyObject *module, PyObject *seed);
+PyObject *priority_decider(PyObject *module, PyObject *arguments);
+PyObject *partial_order_decider(PyObject *module, PyObject *arguments);
+PyObject *weighted_random_decider(PyObject *module, PyObject *arguments);
 
 /* -- locks.c -------------------------------------------------------------------- */
 
@@ -287,10 +291,6 @@ PyObject *chained_states(PyObject *module, PyObject *arguments);
 /* -- sampling.c ----------------------------------------------------------------- */
 
 PyObject *checksum_of(PyObject *module, PyObject *const *arguments, Py_ssize_t count);
-
-/* -- columns.c ------------------------------------------------------------------ */
-
-PyObject *columns_of(PyObject *module, PyObject *arguments);
 
 /* -- events.c, races.c ------------------------------------------------------------ */
 

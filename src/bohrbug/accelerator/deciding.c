@@ -1,133 +1,9 @@
-/* The decision: the common case of Execution._decide, and of the choice of PriorityDecider. */
+/* The decision: the common case of Execution._decide. */
 #include "scheduling.h"
-#include <stdint.h>
 
-static PyObject *text_choose, *text_priority;
+#include "core/options.h"
 
-/* -- policies --------------------------------------------------------------------- */
-
-static PyTypeObject *priorities_type;
-enum { CHANGES, PRIORITIES };
-static Slot priorities_slots[] = {[CHANGES] = {"_changes", 0}, [PRIORITIES] = {"_priorities", 0}, {0}};
-
-/* PriorityDecider.choose when no priority changes; a borrowed task.
- * NULL: not so, or an exception is set. */
-static PyObject *
-highest_priority(PyObject *decider, PyObject **enabled, Py_ssize_t count, Py_ssize_t step)
-{
-    PyObject *changes = slot_get(decider, priorities_slots[CHANGES]);
-    PyObject *priorities = slot_get(decider, priorities_slots[PRIORITIES]);
-    if (PyDict_GET_SIZE(changes) != 0) {
-        PyObject *number = PyLong_FromSsize_t(step);
-        if (number == NULL)
-            return NULL;
-        int changing = PyDict_Contains(changes, number);
-        Py_DECREF(number);
-        if (changing != 0)
-            return NULL;
-    }
-    if (count == 1)
-        return enabled[0];
-    PyObject *best = NULL;
-    double highest = 0.0;
-    for (Py_ssize_t i = 0; i < count; i++) {
-        PyObject *priority = Py_XNewRef(PyDict_GetItemWithError(priorities, TASK(enabled[i], ID)));
-        if (priority == NULL && !PyErr_Occurred())
-            priority = PyObject_CallMethodOneArg(decider, text_priority, enabled[i]);
-        if (priority == NULL)
-            return NULL;
-        double value = PyFloat_AsDouble(priority);
-        Py_DECREF(priority);
-        if (value == -1.0 && PyErr_Occurred())
-            return NULL;
-        if (best == NULL || value > highest) {
-            best = enabled[i];
-            highest = value;
-        }
-    }
-    return best;
-}
-
-static PyTypeObject *uniform_type;
-static Slot uniform_slots[] = {{"_state", 0}, {0}};
-
-/* What the decider has in place of an int as soon as it has drawn here. */
-typedef struct {
-    PyObject_HEAD
-    unsigned long long number;
-} State;
-
-static PyTypeObject state_type = {
-    PyVarObject_HEAD_INIT(NULL, 0)
-    .tp_name = "bohrbug.accelerator._accelerator.State",
-    .tp_basicsize = sizeof(State),
-    .tp_dealloc = (destructor)PyObject_Free,
-    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
-    .tp_doc = "The state of a random number generator, which changes.",
-};
-
-/* The state of a decider, borrowed. */
-static State *
-state_of(PyObject *decider)
-{
-    PyObject *known = slot_get(decider, uniform_slots[0]);
-    if (Py_IS_TYPE(known, &state_type))
-        return (State *)known;
-    unsigned long long number = PyLong_AsUnsignedLongLongMask(known);
-    State *state = PyErr_Occurred() ? NULL : PyObject_New(State, &state_type);
-    if (state == NULL)
-        return NULL;
-    state->number = number;
-    slot_set(decider, uniform_slots[0], (PyObject *)state);
-    Py_DECREF(state); /* the decider keeps it */
-    return state;
-}
-
-/* UniformRandomDecider.value; -1: an exception is set. */
-static Py_ssize_t
-uniform_value(PyObject *decider, Py_ssize_t arity)
-{
-    State *kept = state_of(decider);
-    if (kept == NULL)
-        return -1;
-    unsigned long long state = kept->number += 0x9E3779B97F4A7C15u;
-    state = (state ^ (state >> 30)) * 0xBF58476D1CE4E5B9u;
-    state = (state ^ (state >> 27)) * 0x94D049BB133111EBu;
-    return (Py_ssize_t)(((state ^ (state >> 31)) >> 32) * (unsigned long long)arity >> 32);
-}
-
-static PyObject *
-value_method(PyObject *decider, PyObject *arity)
-{
-    Py_ssize_t number = PyLong_AsSsize_t(arity);
-    if (number == -1 && PyErr_Occurred())
-        return NULL;
-    if (number < 0 || number > INT32_MAX)
-        return PyErr_Format(PyExc_ValueError, "a choice among %zd values", number);
-    Py_ssize_t value = uniform_value(decider, number);
-    return value < 0 ? NULL : PyLong_FromSsize_t(value);
-}
-
-static Twin uniform_twins[] = {
-    {{"value", value_method, METH_O, "See the method in Python."}, NULL},
-    {{0}, NULL},
-};
-
-PyObject *
-use_policies(PyObject *Py_UNUSED(module), PyObject *arguments)
-{
-    PyObject *priorities, *uniform;
-    if (!PyArg_ParseTuple(arguments, "OO", &priorities, &uniform) ||
-        find_slots(priorities, priorities_slots) < 0 || find_slots(uniform, uniform_slots) < 0)
-        return NULL;
-    priorities_type = (PyTypeObject *)Py_NewRef(priorities);
-    uniform_type = (PyTypeObject *)Py_NewRef(uniform);
-    text_priority = PyUnicode_InternFromString("_priority");
-    text_choose = PyUnicode_InternFromString("choose");
-    if (PyErr_Occurred() || PyType_Ready(&state_type) < 0 || take_over(uniform, uniform_twins) < 0)
-        return NULL;
-    Py_RETURN_NONE;
-}
+static PyObject *text_choose;
 
 /* -- choosing --------------------------------------------------------------------- */
 
@@ -167,6 +43,28 @@ index_of(PyObject *task, PyObject **tasks, Py_ssize_t count)
     return -1;
 }
 
+/* Round robin; a borrowed task. */
+static PyObject *
+next_of(PyObject *running, PyObject **enabled, Py_ssize_t count, Py_ssize_t step)
+{
+    uint16_t numbers[MANY_TASKS];
+    if (count > MANY_TASKS)
+        return NULL;
+    for (Py_ssize_t i = 0; i < count; i++) {
+        Py_ssize_t number = slot_int(enabled[i], task_slots[INDEX]);
+        if (number < 0 || number > UINT16_MAX)
+            return NULL;
+        numbers[i] = (uint16_t)number;
+    }
+    struct options options = {numbers, NULL, (uint32_t)count, 0};
+    uint32_t own = (uint32_t)slot_int(running, task_slots[INDEX]);
+    uint32_t chosen = next_in_turn(&options, own, false, (uint32_t)step);
+    for (Py_ssize_t i = 0; i < count; i++)
+        if (numbers[i] == chosen)
+            return enabled[i];
+    return NULL;
+}
+
 /* Who runs next, borrowed; NULL: a rare case, or an exception is set. */
 static PyObject *
 choose(PyObject *self, PyObject *running, PyObject **enabled, Py_ssize_t count, Py_ssize_t step)
@@ -188,25 +86,14 @@ choose(PyObject *self, PyObject *running, PyObject **enabled, Py_ssize_t count, 
         }
         return NULL;
     }
-    if (EXECUTION(NON_PREEMPTIVE) == Py_True) {
-        if (index_of(running, enabled, count) >= 0)
-            return running;
-        Py_ssize_t own = slot_int(running, task_slots[INDEX]);
-        for (Py_ssize_t i = 0; i < count; i++)
-            if (slot_int(enabled[i], task_slots[INDEX]) > own)
-                return enabled[i];
-        return enabled[0];
-    }
+    if (EXECUTION(NON_PREEMPTIVE) == Py_True)
+        return index_of(running, enabled, count) >= 0 ? running
+                                                      : next_of(running, enabled, count, step);
     PyObject *decider = EXECUTION(DECIDER);
-    if (priorities_type != NULL && Py_IS_TYPE(decider, priorities_type)) {
-        PyObject *chosen = highest_priority(decider, enabled, count, step);
-        if (chosen != NULL || PyErr_Occurred())
-            return chosen;
-    }
-    if (uniform_type != NULL && Py_IS_TYPE(decider, uniform_type)) {
-        Py_ssize_t drawn = count > 1 ? uniform_value(decider, count) : 0;
-        return drawn < 0 ? NULL : enabled[drawn];
-    }
+    if (is_decider(decider))
+        return choose_enabled(decider, running, enabled, count, step);
+    if (text_choose == NULL && (text_choose = PyUnicode_InternFromString("choose")) == NULL)
+        return NULL;
     PyObject *tasks = PyList_New(count), *number = PyLong_FromSsize_t(step), *chosen = NULL;
     if (tasks != NULL && number != NULL) {
         for (Py_ssize_t i = 0; i < count; i++)

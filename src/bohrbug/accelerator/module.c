@@ -3,10 +3,11 @@
 
 static PyMethodDef functions[] = {
     {"use_execution", use_execution, METH_VARARGS, "Take over the hot methods of executions."},
-    {"use_policies", use_policies, METH_VARARGS, "Know the executors of policies."},
-    {"use_filtering", use_filtering, METH_VARARGS, "Ask in C what is a decision."},
-    {"use_partial_order", use_partial_order, METH_O, "Take over the hot methods of POS."},
-    {"use_weighted", use_weighted, METH_O, "Take over the hot methods of SURW."},
+    {"use_policies", use_policies, METH_VARARGS, "Know the class of kinds, and point_of."},
+    {"uniform_random_decider", uniform_random_decider, METH_O, "An executor of UniformRandom."},
+    {"priority_decider", priority_decider, METH_VARARGS, "An executor of Priorities."},
+    {"partial_order_decider", partial_order_decider, METH_VARARGS, "An executor of PartialOrder."},
+    {"weighted_random_decider", weighted_random_decider, METH_VARARGS, "One of WeightedRandom."},
     {"use_locks", use_locks, METH_VARARGS, "Take over the hot methods of locks."},
     {"use_tasks", use_tasks, METH_VARARGS, "Take over the making and the end of tasks."},
     {"use_threads", use_threads, METH_VARARGS, "What methods of threads do at first."},
@@ -48,7 +49,6 @@ static PyMethodDef functions[] = {
     {"neighbours", neighbours, METH_VARARGS, "See the function in Python."},
     {"chained_states", chained_states, METH_VARARGS, "The hashes of the steps of a trace."},
     {"checksum_of", (PyCFunction)(void (*)(void))checksum_of, METH_FASTCALL, "See sampling.c."},
-    {"columns_of", columns_of, METH_VARARGS, "See the function in Python."},
     {"use_events", use_events, METH_O, "Know the class of events."},
     {"use_reversals", use_reversals, METH_O, "Know the class of reversals."},
     {"is_weak_initial", is_weak_initial, METH_VARARGS, "See the function in Python."},

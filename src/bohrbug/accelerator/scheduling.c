@@ -30,7 +30,7 @@ Slot execution_slots[] = {
 Slot task_slots[] = {
     [BLOCKED_SINCE] = {"blocked_since", 0}, [BREAKABLE] = {"breakable", 0},
     [DEADLINE] = {"deadline", 0}, [ENDED] = {"ended", 0}, [GREENLET] = {"greenlet", 0},
-    [HOLDING] = {"holding", 0}, [ID] = {"id", 0}, [INDEX] = {"index", 0}, [INSIDE] = {"inside", 0},
+    [HOLDING] = {"holding", 0}, [HOST] = {"host", 0}, [ID] = {"id", 0}, [INDEX] = {"index", 0}, [INSIDE] = {"inside", 0},
     [JOINED] = {"joined", 0}, [LOOKS] = {"looks", 0}, [PENDING] = {"pending", 0}, [READY] = {"ready", 0},
     [WAITING] = {"waiting", 0}, [WAITS_FOR] = {"waits_for", 0}, {0},
 };
@@ -87,6 +87,8 @@ perform(PyObject *self, PyObject *kind, PyObject *state, PyObject *place, PyObje
         EXECUTION(ATOMIC) != zero || slot_get(kind, kind_slots[KIND_IS_YIELD]) != Py_False)
         return RARE;
     PyObject *task = EXECUTION(CURRENT);
+    if (TASK(task, HOST) != Py_None)
+        return RARE;
     if (set_pending(task, kind, slot_get(state, state_slots[STATE_ID]), place) < 0)
         return FAILED;
     if (ready != NULL) {
@@ -238,7 +240,8 @@ try_access(PyObject *self, PyObject *place, PyObject *kind, PyObject *shadow)
     PyObject *task = EXECUTION(CURRENT);
     if (EXECUTION(ABORTING) != Py_False || EXECUTION(MINDS_GIL) != Py_False ||
         EXECUTION(ATOMIC) != zero || EXECUTION(SUSPENDED) != zero || TASK(task, INSIDE) != zero ||
-        TASK(task, JOINED) != zero || PyList_GET_SIZE(EXECUTION(ALIVE)) == 1)
+        TASK(task, JOINED) != zero || TASK(task, HOST) != Py_None ||
+        PyList_GET_SIZE(EXECUTION(ALIVE)) == 1)
         return RARE;
     PyObject *key = PyLong_FromVoidPtr(shadow);
     if (key == NULL)

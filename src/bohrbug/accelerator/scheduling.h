@@ -10,7 +10,7 @@ enum {
     ROWS, SIGNALS, SINK, SLICE_BEGAN, SPINNING, SUSPENDED, SWAP, TRACE, VARIABLES, YIELDING,
 };
 enum {
-    BLOCKED_SINCE, BREAKABLE, DEADLINE, ENDED, GREENLET, HOLDING, ID, INDEX, INSIDE, JOINED, LOOKS,
+    BLOCKED_SINCE, BREAKABLE, DEADLINE, ENDED, GREENLET, HOLDING, HOST, ID, INDEX, INSIDE, JOINED, LOOKS,
     PENDING, READY, WAITING, WAITS_FOR,
 };
 enum { STATE_ID, STATE_SERIAL };
@@ -54,6 +54,16 @@ PyObject *shared_ids(PyObject **tasks, Py_ssize_t count);
 PyObject *shared_operation(PyTypeObject *type, PyObject *kind, PyObject *resource, PyObject *place);
 /* What an execution records of an ordinary step. */
 PyObject *shared_row(PyObject *id, PyObject *operation, PyObject *ids);
+
+/* -- policies.c --------------------------------------------------------------------- */
+
+/* Whether it is the executor of a policy in C. */
+bool is_decider(PyObject *object);
+/* Whom it chooses of some enabled tasks, after no yield; borrowed. */
+PyObject *choose_enabled(PyObject *decider, PyObject *running, PyObject *const *enabled,
+                         Py_ssize_t count, Py_ssize_t step);
+
+/* -- deciding.c, and what it asks --------------------------------------------------- */
 
 /* Whether what a task of an execution waits for holds; -1: an exception is set. */
 int is_ready(PyObject *execution, PyObject *ready);

@@ -17,6 +17,7 @@ from typing import Any
 from bohrbug.api import check_test
 from bohrbug.exploration.store import SUFFIX
 from bohrbug.paths import display_path
+from bohrbug.platforms.threads.coroutine_functions import as_test
 
 
 class ProgramError(ValueError):
@@ -95,7 +96,7 @@ def _only_defines_tests(name: str, source: bytes) -> bool:
 
 
 def function_named(name: str, path: str | None = None) -> Callable[[], object]:
-    """The function called ``module:qualified.name``.
+    """The function called ``module:qualified.name``; what runs it, if it is a coroutine function.
 
     Parameters:
         name: of the function.
@@ -125,7 +126,7 @@ def function_named(name: str, path: str | None = None) -> Callable[[], object]:
         check_test(found, "an exploration")
     except TypeError as error:
         raise ProgramError(f"{name}: {error}") from error
-    return found  # type: ignore[no-any-return]
+    return as_test(found)
 
 
 def _module(name: str, path: str | None) -> types.ModuleType:

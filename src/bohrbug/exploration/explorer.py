@@ -19,7 +19,7 @@ from bohrbug.exploration.platform import Platform
 from bohrbug.exploration.progress import Progress
 from bohrbug.exploration.repeating import difference_when_repeated
 from bohrbug.exploration.result import Result
-from bohrbug.exploration.saving import Saved, SavedPiece, check_points
+from bohrbug.exploration.saving import Saved, check_points
 from bohrbug.exploration.surroundings import Surroundings
 from bohrbug.exploration.trying_again import TryingAgain
 from bohrbug.exploration.verdicts import (
@@ -38,7 +38,7 @@ from bohrbug.model.plan import Plan
 from bohrbug.model.trace import Trace
 from bohrbug.runtime.interrupts import Interrupts
 from bohrbug.runtime.protocol import Executed, Guard, NoGuard
-from bohrbug.search.divisible import is_divisible
+from bohrbug.search.divisible import State, is_divisible
 from bohrbug.search.registry import Options, strategy_named
 from bohrbug.search.strategy import Composite, Strategy
 
@@ -427,7 +427,7 @@ class Explorer:
 
     # -- saving and resuming -------------------------------------------------------------
 
-    def save(self, pieces: Sequence[SavedPiece] = ()) -> None:
+    def save(self, pieces: Sequence[State] = ()) -> None:
         """Keep the state of the search, so that it can be resumed from here.
 
         Parameters:
@@ -441,12 +441,7 @@ class Explorer:
         """Whether it is time to save."""
         return self._keeper is not None and self._keeper.is_due()
 
-    @property
-    def can_save(self) -> bool:
-        """Whether the exploration is kept in a file."""
-        return self._keeper is not None
-
-    def _snapshot(self, pieces: Sequence[SavedPiece]) -> Saved:
+    def _snapshot(self, pieces: Sequence[State]) -> Saved:
         result = self.result
         assert is_divisible(self.strategy)
         return Saved(
@@ -524,8 +519,7 @@ class Explorer:
         self.learner.note_pass(saved.longest_passed)
         strategy.restore(saved.strategy)
         for piece in saved.pieces:
-            self.take_figures(piece.figures)
-            strategy.merge(piece.state)
+            strategy.merge(piece)
 
     def take_figures(self, figures: Figures) -> None:
         """Add up the figures of executions that another process has made."""

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any, Protocol
 
-from bohrbug.exploration.figures import Figures, RaceKey, counts_from_json, counts_to_json
+from bohrbug.exploration.figures import RaceKey, counts_from_json, counts_to_json
 from bohrbug.exploration.findings import Findings
 from bohrbug.exploration.result import Failure
 from bohrbug.exploration.verdicts import Caveat, CaveatKind
@@ -19,14 +19,6 @@ from bohrbug.search.divisible import State
 
 class ResumeError(ValueError):
     """An exploration can't be resumed; the message says why, and what to do."""
-
-
-@dataclass(slots=True)
-class SavedPiece:
-    """A part of the work that was with a worker, and what its executions have given."""
-
-    state: State
-    figures: Figures
 
 
 @dataclass(slots=True)
@@ -51,12 +43,12 @@ class Saved:
 
     Parameters:
         strategy: the state of the strategy.
-        pieces: the work that was with workers.
+        pieces: the work that was with workers, as it was handed out.
         lessons: plans whose executions have shown the runtime more of the test, in order:
             executed again, they bring another process to see as much.
         points: the data accesses that were scheduling points.
         counters: see :meth:`~bohrbug.runtime.threads.runtime.ThreadsRuntime.counters`.
-        executions: made so far, without those of the pieces.
+        executions: made so far, without those of the pieces since then.
         diverged, steps, tasks, seconds: see :class:`~bohrbug.exploration.result.Result`.
         proposed: plans of the strategy that were executed.
         restarts: how often the search began again.
@@ -67,7 +59,7 @@ class Saved:
     """
 
     strategy: State
-    pieces: list[SavedPiece]
+    pieces: list[State]
     lessons: list[Plan]
     points: list[PlaceKey]
     counters: list[int]
@@ -85,17 +77,10 @@ class Saved:
 
     def to_json(self) -> dict[str, Any]:
         """Plain data."""
-        plain = {
-            name: getattr(self, name)
-            for name in (*_NUMBERS, "strategy", "counters", "uncontrolled")
-        }
+        plain = {name: getattr(self, name) for name in _PLAIN}
         return {
             **plain,
             "notes": [[str(note), note.kind.value] for note in self.notes],
-            "pieces": [
-                {"state": piece.state, "figures": figures_to_json(piece.figures)}
-                for piece in self.pieces
-            ],
             "lessons": [plan_to_json(plan) for plan in self.lessons],
             "points": [list(point) for point in self.points],
             "occurrences": counts_to_json(self.occurrences),
@@ -108,21 +93,20 @@ class Saved:
         Raises:
             KeyError, TypeError, ValueError: it is damaged.
         """
-        plain = {name: data[name] for name in (*_NUMBERS, "strategy", "counters", "uncontrolled")}
+        plain = {name: data[name] for name in _PLAIN}
         return cls(
             **plain,
             notes=[Caveat(text, CaveatKind(kind)) for text, kind in data["notes"]],
-            pieces=[
-                SavedPiece(piece["state"], figures_from_json(piece["figures"]))
-                for piece in data["pieces"]
-            ],
             lessons=[plan_from_json(plan) for plan in data["lessons"]],
             points=[(file, name, line, offset) for file, name, line, offset in data["points"]],
             occurrences=counts_from_json(data["occurrences"]),
         )
 
 
-_NUMBERS = (
+_PLAIN = (
+    "strategy",
+    "pieces",
+    "counters",
     "executions",
     "diverged",
     "steps",
@@ -131,27 +115,8 @@ _NUMBERS = (
     "proposed",
     "restarts",
     "longest_passed",
+    "uncontrolled",
 )
-
-
-def figures_to_json(figures: Figures) -> dict[str, Any]:
-    """Figures as plain data."""
-    return {
-        **asdict(figures),
-        "occurrences": counts_to_json(figures.occurrences),
-        "races": counts_to_json(figures.races),
-    }
-
-
-def figures_from_json(data: dict[str, Any]) -> Figures:
-    """What :func:`figures_to_json` wrote."""
-    return Figures(
-        **{
-            **data,
-            "occurrences": counts_from_json(data["occurrences"]),
-            "races": counts_from_json(data["races"]),
-        }
-    )
 
 
 class Keeper(Protocol):

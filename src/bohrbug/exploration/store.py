@@ -33,7 +33,7 @@ from bohrbug.model.outcome import Race
 from bohrbug.model.serialise import trace_from_json, trace_to_json
 from bohrbug.model.trace import Trace
 
-VERSION = 3
+VERSION = 4
 APPLICATION = 0x42_6F_68_72
 """``Bohr``."""
 
@@ -218,10 +218,7 @@ class ExplorationStore:
             connection.execute("REPLACE INTO state VALUES (1, ?)", (content,))
             connection.execute(
                 "REPLACE INTO about VALUES ('executions', ?), ('saved', ?)",
-                (
-                    str(saved.executions + sum(each.figures.executions for each in saved.pieces)),
-                    repr(_wall()),
-                ),
+                (str(saved.executions), repr(_wall())),
             )
             for path in {*sources, *self._subject.files} - self._sources:
                 self._sources.add(path)

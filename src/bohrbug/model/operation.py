@@ -7,6 +7,7 @@ the state of its resource, and whether it may unblock tasks that wait for it.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -24,6 +25,16 @@ EXIT: ResourceId = "exit"
 
 It depends on everything, which the happens-before graph does not tell.
 """
+
+
+def path_names(tasks: Iterable[TaskId]) -> dict[TaskId, int]:
+    """Numbers for tasks and all their ancestors, a parent always before its children."""
+    names: dict[TaskId, int] = {}
+    for task in tasks:
+        parts = task.split(".")
+        for end in range(1, len(parts) + 1):
+            names.setdefault(".".join(parts[:end]), len(names))
+    return names
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -96,6 +107,10 @@ YIELD = _kind("yield", is_write=False, is_yield=True)
 CONTINUE = _kind("continue", is_write=False)
 """Going on after an operation that let others go on, where accesses can't be seen: what follows
 may be a plain store that another task should see, or should not yet."""
+RESUME = _kind("resume")
+"""A task of an event loop goes on behind an ``await``; or the loop's thread behind the loop."""
+CALLBACK = _kind("callback")
+"""An event loop calls what it was asked to."""
 CALL = _kind("call")
 """A call of a function with a buffer of its own, which the next call overwrites."""
 STATEMENT = _kind("statement", is_release=True)

@@ -86,6 +86,8 @@ class Trace:
             of its own will (its pending operation is a yield), so that going
             on with another task is no preemption.
         arities: ``{step: number of values}`` for data choices.
+        defaults: steps before which another task than the one that ran was to go on, with that
+            task: what comes next in an event loop.
         effects: ``(step, task, resource, is_write)`` of accesses that a step made
             beyond its own operation, such as the lock that a ``wait`` releases.
         early_timeouts: steps whose operation could have ended by its timeout at any time
@@ -111,6 +113,7 @@ class Trace:
     timed: list[tuple[TaskId, ...]] = field(default_factory=list)
     yielded: list[bool] = field(default_factory=list)
     arities: dict[int, int] = field(default_factory=dict)
+    defaults: dict[int, TaskId] = field(default_factory=dict)
     effects: list[tuple[int, TaskId, ResourceId, bool]] = field(default_factory=list)
     early_timeouts: list[int] = field(default_factory=list)
     gates: dict[int, Gate] = field(default_factory=dict)
@@ -154,11 +157,16 @@ class Trace:
         """How many tasks there were; those that never ran count where they are known."""
         return max(len(self.task_infos), len(set(self.tasks)))
 
+    def goes_on(self, index: int) -> TaskId:
+        """The task that was to go on at a step, which is not the first: whom a preemption takes
+        control from.  It may not be enabled."""
+        return self.defaults.get(index) or self.tasks[index - 1]
+
     def is_preemption(self, index: int, task: TaskId) -> bool:
         """Whether choosing ``task`` at step ``index`` is, or would be, a preemption.
 
-        It is one if the task that ran before is enabled, has not yielded and is
-        not ``task``; or if ``task`` would run because its timeout fires although
+        It is one if the task that ran before (or :meth:`goes_on` by default) is enabled, has not
+        yielded and is not ``task``; or if ``task`` would run because its timeout fires although
         another task is enabled.  CHESS, section 4.4.1.
         """
         if index in self.arities:
@@ -168,7 +176,7 @@ class Trace:
             return bool(enabled)
         if index == 0 or self.yielded[index]:
             return False
-        previous = self.tasks[index - 1]
+        previous = self.goes_on(index)
         return previous != task and previous in enabled
 
     def with_outcome(self, outcome: Outcome) -> Trace:

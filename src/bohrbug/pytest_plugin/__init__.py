@@ -47,6 +47,15 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         action="store_true",
         help="neither try the failing schedules of earlier runs nor remember those of this one",
     )
+    group.addoption(
+        "--bohrbug-asyncio-errors",
+        choices=("note", "fail"),
+        help="what asyncio only logs (exceptions of tasks that nobody asks for, and the like): "
+        "note it, or let the test fail",
+    )
+    parser.addini(
+        "bohrbug_asyncio_errors", "What asyncio only logs: note it, or fail.", default="note"
+    )
     parser.addini("bohrbug_memory", "Remember failing schedules.", type="bool", default=True)
     for option in OPTIONS:
         name = f"bohrbug_{option.name}"

@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 
 from bohrbug.pytest_plugin import internals
+from bohrbug.pytest_plugin.asyncio_errors import AsyncioErrors
+from bohrbug.pytest_plugin.remains import Remains
 from bohrbug.runtime.threads.control import controlled
 from bohrbug.runtime.threads.execution import Execution
 from bohrbug.runtime.threads.task import TaskKilled
@@ -23,6 +25,7 @@ class ItemExecution:
 
     Parameters:
         item: to execute.
+        asyncio_errors: what asyncio only logs is a failure, ``"fail"``, or noted, ``"note"``.
 
     Attributes:
         phase: of the last execution that failed: ``setup``, ``call`` or ``teardown``.
@@ -31,15 +34,19 @@ class ItemExecution:
         passed: executions that were not skipped.
         error: the exception of the last execution that failed in the main thread.
         exit: ``pytest.exit`` was called.
+        remains: of executions that failed.
+        asyncio_errors: what asyncio has logged in executions.
     """
 
-    def __init__(self, item: pytest.Function) -> None:
+    def __init__(self, item: pytest.Function, asyncio_errors: str = "note") -> None:
         self.item = item
         self.phase = "call"
         self.skipped: BaseException | None = None
         self.passed = 0
         self.error: BaseException | None = None
         self.exit: BaseException | None = None
+        self.remains = Remains()
+        self.asyncio_errors = AsyncioErrors(asyncio_errors == "fail", self.remains)
         self._failed_subtest: BaseException | None = None
         internals.keep_subtests(item, self.note_subtest)
         self._notes = internals.notes_of(item)
@@ -69,14 +76,19 @@ class ItemExecution:
             # pytest has set them.
             vars(sys).pop(name, None)
 
+    def leave(self) -> None:
+        """Leave the item as if it had never been executed."""
+        self.let_go()
+        internals.renew(self.item, self._notes)
+        internals.sections_of(self.item)[:] = self._kept
+
     def __call__(self) -> None:
         """Execute the item once."""
         item = self.item
-        self.let_go()
-        internals.renew(item, self._notes)
-        internals.sections_of(item)[:] = self._kept
+        self.leave()
         self.skipped = None
         self._failed_subtest = None
+        self.asyncio_errors.begin()
         phase = "setup"
         try:
             item.ihook.pytest_runtest_setup(item=item)
@@ -89,7 +101,15 @@ class ItemExecution:
             self._end_early(error, phase)
         self._tear_down()
         if self.skipped is None:
+            self._end_well()
             self.passed += 1
+
+    def _end_well(self) -> None:
+        try:
+            self.asyncio_errors.end()
+        except BaseException as error:
+            self._note(error, "call")
+            raise
 
     def _end_early(self, error: BaseException, phase: str) -> None:
         """The test did not come to its end: it is skipped, or the execution has failed."""
@@ -125,6 +145,7 @@ class ItemExecution:
             internals.finalize(self.item, finalizers)
 
     def _note(self, error: BaseException, phase: str) -> None:
+        self.remains.are_left = True
         self.phase = phase
         self.error = None if isinstance(error, TaskKilled) else error
         self._failing_sections = list(internals.sections_of(self.item))

@@ -13,7 +13,8 @@ import os
 import sys
 import tempfile
 import unittest
-from collections.abc import Callable
+from collections.abc import Callable, Generator, Iterable, Sequence
+from contextlib import contextmanager
 from typing import Any, NoReturn
 
 import pytest
@@ -23,8 +24,12 @@ from _pytest._code.code import (
     ReprFileLocation,
     ReprTraceback,
 )
-from _pytest.runner import check_interactive_exception
+from _pytest.runner import check_interactive_exception, runtestprotocol
+from _pytest.scope import Scope
 from _pytest.unittest import TestCaseFunction
+
+_KNOWS_FIXTURES_BY_NODES = tuple(map(int, pytest.__version__.split(".")[:2])) >= (8, 1)
+"""Before, it was by their names."""
 
 Sections = list[tuple[str, str, str]]
 
@@ -189,8 +194,9 @@ def finish_fixtures(item: pytest.Function) -> None:
 
     They have no value, so that pytest neither finishes them nor can set them up anew.
     """
-    for definitions in item._fixtureinfo.name2fixturedefs.values():
-        for definition in definitions:
+    # Plugins add names when an item is set up.
+    for name in {*item._fixtureinfo.name2fixturedefs, *item.fixturenames}:
+        for definition in _definitions_of(item, name):
             if definition.cached_result is None:
                 _run_all(definition._finalizers)
 
@@ -221,8 +227,50 @@ def log_handler(item: pytest.Function) -> Any:
 def is_async(item: pytest.Function) -> bool:
     """Whether the test is a coroutine function, or made one by a plugin for these."""
     function = getattr(item.function, "__func__", item.function)
-    function = inspect.unwrap(function)
     return inspect.iscoroutinefunction(function) or inspect.isasyncgenfunction(function)
+
+
+def wide_fixtures_of(item: pytest.Function) -> dict[str, pytest.FixtureDef[Any]]:
+    """The fixtures of an item, as far as known before it runs, that are wider than a test."""
+    return {
+        name: definitions[-1]
+        for name, definitions in item._fixtureinfo.name2fixturedefs.items()
+        if definitions and definitions[-1].scope != "function"
+    }
+
+
+def _definitions_of(item: pytest.Function, name: str) -> Sequence[pytest.FixtureDef[Any]]:
+    """The fixtures of a name that an item may ask for, the last one first in question."""
+    node: Any = item if _KNOWS_FIXTURES_BY_NODES else item.nodeid
+    return item.session._fixturemanager.getfixturedefs(name, node) or ()
+
+
+@contextmanager
+def narrowed(item: pytest.Function, names: Iterable[str]) -> Generator[None]:
+    """Within it some fixtures, of whatever scope, are set up and torn down with each test.
+
+    Parameters:
+        item: of the session in question.
+        names: of the fixtures; some need not exist.
+    """
+    definitions: list[Any] = [each for name in names for each in _definitions_of(item, name)]
+    kept = [(each._scope, each.cached_result, list(each._finalizers)) for each in definitions]
+    for each in definitions:
+        each._scope, each.cached_result, each._finalizers[:] = Scope.Function, None, []
+    try:
+        yield
+    finally:
+        for each, (scope, result, finalizers) in zip(definitions, kept, strict=True):
+            each._scope, each.cached_result, each._finalizers[:] = scope, result, finalizers
+
+
+def run_as_always(item: pytest.Function, nextitem: pytest.Item | None) -> list[pytest.TestReport]:
+    """What pytest does with an item by itself, but for reporting it.
+
+    Returns:
+        The reports: of the setup, of the call unless the setup failed, of the teardown.
+    """
+    return runtestprotocol(item, log=False, nextitem=nextitem)
 
 
 def is_hypothesis_test(item: pytest.Function) -> bool:

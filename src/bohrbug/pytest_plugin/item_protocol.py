@@ -22,9 +22,11 @@ from bohrbug.exploration.surroundings import Surroundings
 from bohrbug.exploration.verdicts import has_seen_a_failure
 from bohrbug.platforms.threads.platform import explorer_of
 from bohrbug.platforms.threads.replaying import replay
-from bohrbug.pytest_plugin import internals
+from bohrbug.pytest_plugin import async_items, internals
 from bohrbug.pytest_plugin.alarms import AlarmGuard
+from bohrbug.pytest_plugin.asyncio_errors import AsyncioError
 from bohrbug.pytest_plugin.execution import ItemExecution
+from bohrbug.pytest_plugin.foreign_loops import ForeignLoops
 from bohrbug.pytest_plugin.measuring import one_tracer_for_all_tasks
 from bohrbug.pytest_plugin.progress import SessionProgress
 from bohrbug.pytest_plugin.remembering import update_memory
@@ -69,15 +71,29 @@ class ItemProtocol:
         self._started = time.time()
         self._begin = time.perf_counter()
         self._execution: ItemExecution
+        # What to report with a run without control that is to follow.
+        self._as_always: dict[str, Any] | None = None
 
     def run(self) -> None:
         """The whole protocol of the item."""
         item = self._item
+        with async_items.own_loops(item):
+            self._run()
+        if self._as_always is not None:
+            self._run_as_always(self._as_always)
+
+    def _run_as_always(self, data: dict[str, Any]) -> None:
+        """Run the item once without control, and report that, with what was explored, if it was."""
+        self._execution.leave()
+        for report in internals.run_as_always(self._item, self._nextitem):
+            if report.when == "call" and data:
+                setattr(report, ATTRIBUTE, data)
+            self._log(report)
+
+    def _run(self) -> None:
+        """Explore or replay the item, unless it has to be run as always."""
+        item = self._item
         try:
-            if internals.is_async(item):
-                if not self._is_skipped_before_set_up():
-                    self._skip("async tests are not explored yet")
-                return
             # Modules, classes and wider fixtures are set up once, outside control.
             setup = self._call("setup", lambda: internals.set_up_surroundings(item))
             if setup.excinfo is not None and not self._is_skipped_before_set_up():
@@ -87,8 +103,9 @@ class ItemProtocol:
                 return
             # Other plugins expect that the report of the setup is made before the teardown.
             report = self._report(setup)
-            self._execution = ItemExecution(item)
-            with self._plugin.running(self._execution):
+            execution = ItemExecution(item, self._plugin.asyncio_errors)
+            self._execution = execution
+            with self._plugin.running(execution), execution.remains, execution.asyncio_errors:
                 if self._plugin.reproduction is not None:
                     self._replay(report, self._plugin.reproduction)
                 else:
@@ -112,8 +129,9 @@ class ItemProtocol:
             execution, item.nodeid, plugin.options_for(item), surroundings, execution.let_go
         )
         alarm = AlarmGuard(explorer.stop)
+        foreign_loops = ForeignLoops(explorer.stop)
         try:
-            with alarm, one_tracer_for_all_tasks():
+            with alarm, one_tracer_for_all_tasks(), foreign_loops:
                 result = explorer.explore()
         except BaseException as error:
             if error is not alarm.error:
@@ -125,7 +143,15 @@ class ItemProtocol:
             progress.close()
         if execution.exit is not None:
             raise execution.exit
+        result.notices += execution.asyncio_errors.notices
         failures = result.failures
+        is_in_wide_loop = async_items.is_in_wide_loop(item)
+        if foreign_loops.found:
+            self._has_to_run_as_always(f"{foreign_loops.found} is no event loop of asyncio's own")
+            return
+        if is_in_wide_loop and not remembered and failures and failures[0].execution == 1:
+            self._has_to_run_as_always("in event loops of their own they fail at once")
+            return
         text = None
         trouble = ""
         if result.untimely or (failures and not _is_plain_failure(failures[0], execution)):
@@ -146,15 +172,24 @@ class ItemProtocol:
             # Not a failure of ours, as it may be impossible; but a test that failed has not passed.
             told = "\n".join((data["line"], f"reason: {result.verdict.reason}"))
             self._finish(setup, None, data, _raiser(pytest.fail.Exception(told, pytrace=False)))
+        elif is_in_wide_loop and not result.interrupted:
+            # The tests after it in that loop may expect what it leaves there.
+            self._as_always = data
         else:
             self._finish(setup, None, data)
         if result.interrupted and not alarm.rang:
             raise KeyboardInterrupt
 
+    def _has_to_run_as_always(self, why: str) -> None:
+        self._plugin.is_plain(self._item, why)
+        # While what it left behind may still die without a word.
+        self._execution.let_go()
+        self._as_always = {}
+
     def _write_reproductions(self, explorer: Explorer) -> str:
         """Write a file for each failure; why that was not possible, or ""."""
         root = self._item.config.rootpath
-        target = target_of_item(self._item)
+        target = target_of_item(self._item) | {"asyncio_errors": self._plugin.asyncio_errors}
         try:
             for failure in explorer.result.reproducible:
                 write_reproduction(explorer, failure, target, root / DIRECTORY)
@@ -297,12 +332,6 @@ class ItemProtocol:
         self._phase("teardown", None, None, {})
         return True
 
-    def _skip(self, reason: str) -> None:
-        report = self._report(self._call("setup", lambda: pytest.skip(reason)))
-        setattr(report, ATTRIBUTE, {"plain": f"skipped: {reason}"})
-        self._log(report)
-        self._phase("teardown", None, None, {})
-
     def _call(self, when: Any, function: Any) -> pytest.CallInfo[object]:
         begin = self._begin if when == "call" else time.perf_counter()
         call = pytest.CallInfo.from_call(function, when=when, reraise=(pytest.exit.Exception,))
@@ -334,5 +363,9 @@ def _is_kind(error: BaseException | None, failure: Failure) -> bool:
 
 
 def _is_plain_failure(failure: Failure, execution: ItemExecution) -> bool:
-    """Whether the test fails without any other task, so that pytest's own report says it best."""
-    return len(failure.trace.task_infos) <= 1 and _is_kind(execution.error, failure)
+    """Whether the test fails without any choice, so that pytest's own report says it best."""
+    if isinstance(execution.error, AsyncioError):
+        return False
+    trace = failure.trace
+    has_choices = len(trace.task_infos) > 1 or bool(trace.arities)
+    return not has_choices and _is_kind(execution.error, failure)

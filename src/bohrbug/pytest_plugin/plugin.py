@@ -19,7 +19,7 @@ from bohrbug.exploration.reproduction import (
     read_reproduction,
 )
 from bohrbug.exploration.result import Failure, Result
-from bohrbug.pytest_plugin import hooks, internals
+from bohrbug.pytest_plugin import async_items, hooks, internals
 from bohrbug.pytest_plugin.execution import ItemExecution
 from bohrbug.pytest_plugin.item_protocol import ItemProtocol
 from bohrbug.pytest_plugin.measuring import tell_coverage
@@ -33,6 +33,8 @@ from bohrbug.runtime.threads.captured import Captured
 from bohrbug.runtime.threads.control import controlled
 from bohrbug.runtime.threads.installation import installation
 from bohrbug.runtime.threads.thread_errors import Expected
+
+ASYNCIO_ERRORS = ("note", "fail")
 
 _TIMEOUT_SHARE = 0.8
 """The part of the time that pytest-timeout grants which an exploration may use."""
@@ -64,6 +66,9 @@ def register(config: pytest.Config) -> None:
         # There it replaces threading.excepthook around each phase, and hides exceptions of threads.
         config.pluginmanager.unregister(name="threadexception")
     plugin = BohrbugPlugin(config, settings, reproduction)
+    if plugin.asyncio_errors not in ASYNCIO_ERRORS:
+        known = " or ".join(ASYNCIO_ERRORS)
+        raise pytest.UsageError(f"bohrbug_asyncio_errors must be {known}")
     config.pluginmanager.add_hookspecs(hooks)
     config.pluginmanager.register(plugin, "bohrbug-exploring")
     tell_coverage()
@@ -88,6 +93,7 @@ class BohrbugPlugin:
         self._reproduction = reproduction
         self._options: dict[str, ExploreOptions] = {}
         self._timeouts: dict[str, float] = {}
+        self._plain: dict[str, str] = {}
         self._summary = Summary()
         self.memory = memory_of(config) if reproduction is None else None
         # The item that is being executed, by us and not as always.
@@ -120,7 +126,11 @@ class BohrbugPlugin:
             return f"{type(item).__name__} is no Python function"
         if internals.is_hypothesis_test(item):
             return "hypothesis draws other examples in each execution"
-        return None
+        return async_items.why_as_always(item)
+
+    def is_plain(self, item: pytest.Item, why: str) -> None:
+        """A test is run as always: some that are to be explored turn out to be such."""
+        self._plain[item.nodeid] = why
 
     # -- other plugins -----------------------------------------------------------------
 
@@ -161,7 +171,9 @@ class BohrbugPlugin:
         """Explore an item instead of running it once."""
         if self._config.getoption("setuponly", False) or self._config.getoption("setupshow", False):
             return None
-        if self._why_plain(item) is not None or not isinstance(item, pytest.Function):
+        why = self._why_plain(item)
+        if why is not None or not isinstance(item, pytest.Function):
+            self.is_plain(item, why or "")
             return None
         item.ihook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
         try:
@@ -195,6 +207,14 @@ class BohrbugPlugin:
             Captured.handler = None
             Captured.streams = ()
             Expected.says_so = usual
+
+    @property
+    def asyncio_errors(self) -> str:
+        """What becomes of what asyncio only logs: ``"note"`` or ``"fail"``."""
+        if self._reproduction is not None:
+            return str(self._reproduction.target.get("asyncio_errors", "note"))
+        given = self._config.getoption("bohrbug_asyncio_errors")
+        return str(given or self._config.getini("bohrbug_asyncio_errors"))
 
     @property
     def reproduction(self) -> Reproduction | None:
@@ -240,7 +260,7 @@ class BohrbugPlugin:
     ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
         """Say of tests that are run as always why."""
         report = yield
-        if report.when == "call" and (why := self._why_plain(item)) is not None:
+        if report.when == "call" and (why := self._plain.get(item.nodeid)) is not None:
             setattr(report, ATTRIBUTE, {"plain": why})
         return report
 

@@ -9,14 +9,7 @@ from bohrbug.model.plan import Plan
 from bohrbug.model.trace import Trace
 from bohrbug.search.auto_piece import Piece, PieceWork
 from bohrbug.search.branching import counted
-from bohrbug.search.divisible import (
-    VERSION,
-    Sharing,
-    State,
-    StateError,
-    checked_state,
-    is_divisible,
-)
+from bohrbug.search.divisible import Dividing, State, StateError, is_divisible
 from bohrbug.search.estimates import Estimate, TreeProbes, share_in_words
 from bohrbug.search.novelty import Novelty, pair_from_json
 from bohrbug.search.portfolio import Member, Rotation
@@ -57,7 +50,7 @@ LOOK_AGAIN = 8
 member can come to its end."""
 
 
-class Auto:
+class Auto(Dividing):
     """First the non-preemptive execution, then everything at once, each with a fair share.
 
     *Systematic* members are tried in their order: the first is to execute every schedule, those
@@ -371,7 +364,6 @@ class Auto:
         return all(is_divisible(member.strategy) for member in self._members)
 
     def _put_back(self) -> None:
-        """Take back a plan that was proposed and not executed."""
         self._plan = None
         if self._before is not None:
             self._owed, owed_to = self._before
@@ -379,17 +371,11 @@ class Auto:
                 member.credit = credit
             self._before = None
 
-    def _head(self) -> State:
-        return {"strategy": self.name, "version": VERSION}
-
-    def state(self) -> State:
-        """See :class:`~bohrbug.search.divisible.Divisible`."""
+    def _all(self) -> State:
         if self._work is not None:
-            return {**self._head(), **self._work.to_json()}
-        self._put_back()
+            return self._work.to_json()
         reachable = self._reachable
         return {
-            **self._head(),
             "members": [[member.divisible.state(), member.to_json()] for member in self._members],
             "current": self._members.index(self._member),
             "novelty": self._novelty.to_json(),
@@ -404,13 +390,9 @@ class Auto:
             "size": str(self._size),
         }
 
-    def restore(self, state: State) -> None:
-        """See :class:`~bohrbug.search.divisible.Divisible`.
-
-        A worker keeps what it knows from one piece to the next.
-        """
-        state = checked_state(state, self.name)
+    def _become(self, state: State) -> None:
         if "piece" in state:
+            # A worker keeps what it knows from one piece to the next.
             self._restore_piece(state)
             return
         if len(state["members"]) != len(self._members):
@@ -432,38 +414,44 @@ class Auto:
         self._looked_at = state["looked_at"]
         self._size = float(state["size"])
 
-    def take_piece(self, most: int) -> State | None:
-        """See :class:`~bohrbug.search.divisible.Divisible`; a piece is of one member."""
+    def _figures(self) -> State:
+        # They are with what they decide about.
+        return {}
+
+    def _add_figures(self, figures: State) -> None:
+        pass
+
+    def _cut(self, most: int, wanted: int) -> State | None:
+        # A piece is of one member.
         if not self._has_first or self.complete:
             return None
-        self._put_back()
         most = min(most, PIECE)
         reachable = self._within_reach()
         if self._owed >= 1.0:
             for member in [reachable] if reachable is not None else self._unreachable.in_order(0):
-                piece = self._hand_out_of(member, most)
+                piece = self._hand_out_of(member, most, wanted)
                 if piece is not None:
                     if reachable is None:
                         self._unreachable.in_order(most)
                         member.credit -= most
                     return piece
         for member in (*self._rotation.in_order(0), *self._systematic):
-            piece = self._hand_out_of(member, most)
+            piece = self._hand_out_of(member, most, wanted)
             if piece is not None:
                 return piece
         return None
 
-    def _hand_out_of(self, member: Member, most: int) -> State | None:
+    def _hand_out_of(self, member: Member, most: int, wanted: int) -> State | None:
         if member.is_over:
             return None
         strategy = member.divisible
-        state = strategy.take_piece(most)
+        state = strategy.take_piece(most, wanted)
         if state is None and not member.out:
             # This may be the time for its next bound.
             if strategy.next_plan() is None:
                 member.is_over = True
                 return None
-            state = strategy.take_piece(most)
+            state = strategy.take_piece(most, wanted)
         if state is None:
             return None
         member.out += 1
@@ -472,7 +460,7 @@ class Auto:
             self._owed -= most
         else:
             member.credit -= most
-        return {**self._head(), **Piece(self._members.index(member), most).to_json(state)}
+        return Piece(self._members.index(member), most).to_json(state)
 
     def _restore_piece(self, state: State) -> None:
         self._member = self._members[state["piece"]]
@@ -485,22 +473,11 @@ class Auto:
             self._pupil,
         )
 
-    def split(self) -> State | None:
-        """See :class:`~bohrbug.search.divisible.Divisible`: nobody waits for a part of a piece."""
-        return None
+    def can_be_cut(self) -> bool:
+        """See :class:`~bohrbug.search.divisible.Divisible`: whether the member's piece can."""
+        return self._work is not None and self._member.divisible.can_be_cut()
 
-    def report(self, wanted: bool) -> State | None:
-        """See :class:`~bohrbug.search.divisible.Reporting`."""
-        news = None if self._work is None else self._work.report(wanted)
-        return None if news is None else {**self._head(), **news}
-
-    def merge(self, state: State) -> None:
-        """See :class:`~bohrbug.search.divisible.Divisible`."""
-        state = checked_state(state, self.name)
-        self._put_back()
-        if "news" in state:
-            self._members[state["news_of"]].divisible.merge(state["news"])
-            return
+    def _add(self, state: State) -> None:
         member = self._members[state["piece"]]
         member.divisible.merge(state["state"])
         member.out -= 1
@@ -529,18 +506,12 @@ class Auto:
             if isinstance(member.strategy, Taught):
                 member.strategy.learn_from(lessons)
 
-    def position(self) -> None:
-        """There is no one sequence: see :class:`~bohrbug.search.divisible.Divisible`."""
-        return
-
     def begin_sharing(self) -> None:
-        """See :class:`~bohrbug.search.divisible.Sharing`."""
+        """See :class:`~bohrbug.search.divisible.Divisible`."""
         for member in self._members:
-            if isinstance(member.strategy, Sharing):
-                member.strategy.begin_sharing()
+            member.divisible.begin_sharing()
 
     def lost_a_worker(self) -> None:
-        """See :class:`~bohrbug.search.divisible.Sharing`."""
+        """See :class:`~bohrbug.search.divisible.Divisible`."""
         for member in self._members:
-            if isinstance(member.strategy, Sharing):
-                member.strategy.lost_a_worker()
+            member.divisible.lost_a_worker()

@@ -9,7 +9,7 @@ from typing import Any
 from bohrbug.model.outcome import OutcomeKind
 from bohrbug.model.plan import Plan, UniformRandom
 from bohrbug.model.trace import Trace
-from bohrbug.search.divisible import Reporting, State
+from bohrbug.search.divisible import State
 from bohrbug.search.estimates import log_weight
 from bohrbug.search.novelty import Novelty, pair_to_json
 from bohrbug.search.portfolio import Member
@@ -95,7 +95,6 @@ class PieceWork:
         strategy = self._strategy = member.strategy
         # Asked once, as whether a class follows a protocol takes long to find out.
         self._foresighted = strategy if isinstance(strategy, Foresighted) else None
-        self._reporting = strategy if isinstance(strategy, Reporting) else None
         self._is_random = is_random
         self._novelty = novelty
         self._pupil = pupil
@@ -138,8 +137,3 @@ class PieceWork:
     def to_json(self) -> State:
         """What is left of the piece, and what came of it so far."""
         return self._piece.to_json(self._member.divisible.state())
-
-    def report(self, wanted: bool) -> State | None:
-        """See :class:`~bohrbug.search.divisible.Reporting`, without the head."""
-        news = None if self._reporting is None else self._reporting.report(wanted)
-        return None if news is None else {"news_of": self._piece.member, "news": news}

@@ -14,11 +14,10 @@ from bohrbug.model.plan import Choice, Plan
 from bohrbug.model.trace import Trace
 from bohrbug.search.branching import (
     BRANCHING_LIMIT,
-    Tally,
     counted,
     last_branching_step,
 )
-from bohrbug.search.divisible import VERSION, State, checked_state
+from bohrbug.search.divisible import State
 from bohrbug.search.estimates import (
     REDUCED_POWER,
     Estimate,
@@ -28,6 +27,7 @@ from bohrbug.search.estimates import (
 from bohrbug.search.keys import KeySet, new_keys
 from bohrbug.search.order_of_trace import fairness_memory
 from bohrbug.search.shared_keys import SharedKeys
+from bohrbug.search.systematic import PrefixSearch
 from bohrbug.search.tree import Subtrees
 from bohrbug.search.waiting import Branch, Waiting
 
@@ -38,7 +38,7 @@ WAITING_LIMIT = 5_000_000
 """Branches that wait for a later bound, at some 12 bytes each."""
 
 
-class BoundedSearch:
+class BoundedSearch(PrefixSearch):
     """All schedules in the order of their cost, with happens-before caching.
 
     What costs how much is said by a subclass: the preemptions of a schedule
@@ -120,21 +120,16 @@ class BoundedSearch:
     ) -> None:
         if bound is not None and bound < 0:
             raise ValueError(f"the {self.unit} bound can't be {bound}; give 0 or more, or None")
-        if steps < 0:
-            raise ValueError(f"the number of steps to branch at can't be {steps}; give 0 or more")
         self._bound = bound
         self._caching = caching
-        self._limit = steps
         self._cache_limit = cache_limit
         self._waiting_limit = waiting_limit
-        self.restart()
+        super().__init__(steps)
 
     def restart(self) -> None:
         """See :class:`~bohrbug.search.strategy.Strategy`."""
-        self._tally = Tally()
+        super().restart()
         self._cost = 0
-        self._prefix: tuple[Choice, ...] | None = None
-        self._subtrees = Subtrees([()])
         self._waiting = Waiting(self._waiting_limit, self._caching)
         self._beyond_bound = False
         self._visited: KeySet | SharedKeys = new_keys()
@@ -146,12 +141,6 @@ class BoundedSearch:
         self._undivided = 0.0
         # A part of one bound, with a worker process; the next bound is begun elsewhere.
         self._is_piece = False
-
-    def next_plan(self) -> Plan | None:
-        """See :class:`~bohrbug.search.strategy.Strategy`."""
-        if self._prefix is None:
-            self._prefix = self._next_prefix()
-        return None if self._prefix is None else Plan(self._prefix)
 
     def _next_prefix(self) -> tuple[Choice, ...] | None:
         while True:
@@ -319,11 +308,6 @@ class BoundedSearch:
         return self._is_bound_done() and waiting.next_bound is None and not waiting.dropped
 
     @property
-    def given_up(self) -> int:
-        """See :class:`~bohrbug.search.strategy.GivingUp`."""
-        return self._tally.diverged
-
-    @property
     def complete(self) -> bool:
         """Whether all schedules were executed, whatever they cost."""
         return self.exhausted and not self._beyond_bound and self._tally.is_whole
@@ -396,118 +380,87 @@ class BoundedSearch:
 
     # -- dividing ----------------------------------------------------------------------
 
-    def state(self) -> State:
+    def can_be_cut(self) -> bool:
         """See :class:`~bohrbug.search.divisible.Divisible`."""
-        self._put_back()
+        return self._subtrees.waiting + self._waiting.now > 1
+
+    def _all(self) -> State:
+        work = self._piece(self._subtrees.to_json(), self._waiting.current_to_json())
+        work["later"] = self._waiting.later_to_json()
+        if not self._is_piece:
+            visited = self._visited
+            keys = visited.to_array() if isinstance(visited, SharedKeys) else array("q", visited)
+            work["whole"] = {
+                "covered_bound": self._covered_bound,
+                "bound_is_whole": self._bound_is_whole,
+                "undivided": self._undivided,
+                "visited": b64encode(keys.tobytes()).decode("ascii"),
+            }
+        return work
+
+    def _piece(self, subtrees: dict[str, Any], current: list[list[Any]]) -> State:
         return {
-            **self._piece(self._subtrees.to_json(), self._waiting.current_to_json()),
-            "is_piece": self._is_piece,
-            "later": self._waiting.later_to_json(),
-            "tally": self._tally.to_json(),
-            "dropped": self._waiting.dropped,
-            "beyond_bound": self._beyond_bound,
-            "covered_bound": self._covered_bound,
-            "bound_is_whole": self._bound_is_whole,
-            "within_bound": self._within_bound,
-            "undivided": self._undivided,
-            "visited": "" if self._is_piece else self._packed_cache(),
-        }
-
-    def _packed_cache(self) -> str:
-        visited = self._visited
-        keys = visited.to_array() if isinstance(visited, SharedKeys) else array("q", visited)
-        return b64encode(keys.tobytes()).decode("ascii")
-
-    def _put_back(self) -> None:
-        if self._prefix is not None:
-            self._subtrees.add(self._prefix)
-            self._prefix = None
-
-    def _piece(self, subtrees: dict[str, Any], current: Sequence[list[Any]]) -> State:
-        return {
-            "strategy": self.name,
-            "version": VERSION,
-            "is_piece": True,
             "cost": self._cost,
             "alphabet": self._waiting.alphabet_to_json(),
             "subtrees": subtrees,
-            "current": list(current),
+            "current": current,
             "later": [],
-            "tally": Tally().to_json(),
-            "dropped": 0,
-            "beyond_bound": False,
-            "covered_bound": None,
-            "bound_is_whole": True,
-            "within_bound": 0,
-            "undivided": 0.0,
-            "visited": "",
         }
 
-    def restore(self, state: State) -> None:
-        """See :class:`~bohrbug.search.divisible.Divisible`.
-
-        What is shared with other processes stays so.
-        """
-        state = checked_state(state, self.name)
+    def _become(self, state: State) -> None:
         visited = self._visited
         self.restart()
         self._subtrees = Subtrees()
-        self._is_piece = state["is_piece"]
         self._cost = state["cost"]
-        self._covered_bound = state["covered_bound"]
-        self._bound_is_whole = state["bound_is_whole"]
-        self._undivided = state["undivided"]
-        if self._is_piece and isinstance(visited, SharedKeys):
-            self._visited = visited
-        else:
+        self._is_piece = "whole" not in state
+        if not self._is_piece:
+            whole = state["whole"]
+            self._covered_bound = whole["covered_bound"]
+            self._bound_is_whole = whole["bound_is_whole"]
+            self._undivided = whole["undivided"]
             keys = array("q")
-            keys.frombytes(b64decode(state["visited"]))
+            keys.frombytes(b64decode(whole["visited"]))
             self._visited = new_keys(keys)
-        self.merge(state)
+        elif isinstance(visited, SharedKeys):
+            # What is shared with other processes stays so.
+            self._visited = visited
+        self._add(state)
 
-    def take_piece(self, most: int) -> State | None:
-        """See :class:`~bohrbug.search.divisible.Divisible`; a piece is of the current bound."""
-        self._put_back()
+    def _cut(self, most: int, wanted: int) -> State | None:
+        # A piece is of the current bound.
         if not self._cost and not self._undivided:
             self._undivided = self._size_of_first_level()
-        part = self._subtrees.part()
+        part = self._subtrees.part(wanted)
         if part is not None:
-            return self._piece(part, ())
+            return self._piece(part, [])
         most = max(min(most, self._waiting.now // 8, 256), 1)
         taken = self._waiting.part_with(most)
         return self._piece(Subtrees().to_json(), taken) if taken else None
 
-    def split(self) -> State | None:
-        """See :class:`~bohrbug.search.divisible.Divisible`."""
-        self._put_back()
-        waiting = self._waiting.now
-        if waiting > (0 if self._subtrees else 1):
-            taken = self._waiting.part_with((waiting + 1) // 2)
-            return self._piece(Subtrees().to_json(), taken)
-        part = self._subtrees.split()
-        return None if part is None else self._piece(part, ())
-
-    def merge(self, state: State) -> None:
-        """See :class:`~bohrbug.search.divisible.Divisible`."""
-        state = checked_state(state, self.name)
-        self._put_back()
+    def _add(self, state: State) -> None:
         self._subtrees.merge(state["subtrees"])
         self._waiting.merge(state["alphabet"], state["current"], state["later"])
-        self._tally.add(Tally.from_json(state["tally"]))
-        self._waiting.dropped += state["dropped"]
-        self._within_bound += state["within_bound"]
-        self._beyond_bound |= state["beyond_bound"]
 
-    def position(self) -> None:
-        """A tree has no such sequence: see :class:`~bohrbug.search.divisible.Divisible`."""
-        return
+    def _figures(self) -> State:
+        return {
+            **super()._figures(),
+            "dropped": self._waiting.dropped,
+            "within_bound": self._within_bound,
+            "beyond_bound": self._beyond_bound,
+        }
+
+    def _add_figures(self, figures: State) -> None:
+        super()._add_figures(figures)
+        self._waiting.dropped += figures["dropped"]
+        self._within_bound += figures["within_bound"]
+        self._beyond_bound |= figures["beyond_bound"]
 
     def begin_sharing(self) -> None:
-        """See :class:`~bohrbug.search.divisible.Sharing`."""
+        """See :class:`~bohrbug.search.divisible.Divisible`."""
         if self._caching and not isinstance(self._visited, SharedKeys):
             self._visited = SharedKeys(self._visited, self._cache_limit)
 
     def lost_a_worker(self) -> None:
-        """See :class:`~bohrbug.search.divisible.Sharing`: what it has seen may not be done."""
+        """See :class:`~bohrbug.search.divisible.Divisible`: what it has seen may not be done."""
         if isinstance(self._visited, SharedKeys):
             self._visited.clear()

@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from bohrbug.model.plan import Choice
-from bohrbug.search.divisible import State
-from bohrbug.search.trunk import (
-    AttachPoint,
-    Place,
-    Segment,
-    Trunk,
-    hanging_from_json,
-    hanging_to_json,
-    place_from_json,
-    place_to_json,
-)
+from bohrbug.search.event_codec import EventReader, EventWriter
+from bohrbug.search.footprint import Event
+from bohrbug.search.tree_parts import AttachPoint, Part, Place, Segment
+from bohrbug.search.trunk import Trunk
 
 
 class BoundedNode:
@@ -35,7 +29,7 @@ class BoundedNode:
 
     @property
     def waiting(self) -> int:
-        """See :class:`~bohrbug.search.trunk.TrunkNode`."""
+        """See :class:`~bohrbug.search.tree_parts.TrunkNode`."""
         return len(self.branches)
 
     def add(self, choice: Choice) -> None:
@@ -44,122 +38,65 @@ class BoundedNode:
             self.seen.add(choice)
             self.branches.append(choice)
 
-
-BoundedSegment = Segment[BoundedNode, None]
-
-
-class BoundedTrunk(Trunk[BoundedNode, None]):
-    """See :class:`~bohrbug.search.bounded_dpor.BoundedReduction`."""
-
-    def _node_at(self, place: Place) -> BoundedNode:
-        """The node at a place, made if nothing was known of it."""
-        segment = self.segments[place.segment]
-        node = segment.nodes.get(place.depth)
-        if node is None:
-            goes_on = segment.choices[place.depth - segment.begin]
-            node = segment.nodes[place.depth] = BoundedNode((goes_on,))
-        return node
-
-    def insert(self, hanging: AttachPoint, step: int, choice: Choice) -> None:
-        """Let a choice be explored at a node on the way to where a piece hangs."""
-        place, _ = self.owner(hanging, step)
-        self._node_at(place).add(choice)
-
-    def next_part(self) -> State | None:
-        """A part that nobody has: a segment as a whole, or a branch of a node."""
-        name = self.best()
-        if name is None:
-            return None
-        segment = self.segments[name]
-        depth = segment.shallowest
-        assert depth is not None
-        piece = self.new_name()
-        hanging: AttachPoint | None
-        if segment.users:
-            place = Place(name, depth)
-            choices = self.choices_to(place)
-            branch = segment.nodes[depth].branches.pop(0)
-            hanging = AttachPoint(place, branch)
-            nodes = {depth: BoundedNode((), [branch])}
-        else:
-            top = max(depth for depth, node in segment.nodes.items() if node.branches)
-            choices = self.choices_to(Place(name, top))
-            nodes = {depth: node for depth, node in segment.nodes.items() if depth <= top}
-            hanging = (
-                None if segment.above is None else AttachPoint(segment.above, segment.choices[0])
-            )
-            self.remove(name)
-        self.attach(piece, hanging)
-        return {
-            "piece": piece,
-            "hanging": hanging_to_json(hanging),
-            "splits": 0,
-            "choices": choices,
-            "nodes": nodes_to_json(nodes),
-        }
-
-    def give_back(self, part: State) -> None:
-        """What is left of a part goes to where it came from."""
-        hanging = self.pieces[part["piece"]]
-        own: dict[int, BoundedNode] = {}
-        for depth, node in nodes_from_json(part["nodes"]).items():
-            if hanging is not None and depth == hanging.place.depth:
-                # The branch that it is for was not begun.
-                self._node_at(hanging.place).branches[:0] = node.branches
-            else:
-                own[depth] = node
-        if own:
-            above, choices = None, part["choices"]
-            if hanging is not None:
-                above = hanging.place
-                choices = [hanging.choice, *choices[above.depth + 1 :]]
-            self.add(self.new_name(), Segment(above, choices, own, None))
-        self.detach(part["piece"])
-
-    def to_json(self, but: str) -> dict[str, Any]:
-        """Plain data, without what is known of one of the pieces."""
-        return {
-            "named": self.named,
-            "pieces": [
-                [name, hanging_to_json(hanging)]
-                for name, hanging in self.pieces.items()
-                if name != but
-            ],
-            "segments": [[name, segment_to_json(each)] for name, each in self.segments.items()],
-        }
+    def to_json(self, writer: EventWriter) -> list[Any]:  # noqa: ARG002
+        """See :class:`~bohrbug.search.tree_parts.TrunkNode`."""
+        return [sorted(self.seen, key=str), list(self.branches)]
 
     @classmethod
-    def from_json(cls, data: dict[str, Any]) -> BoundedTrunk:
-        """The trunk that :meth:`to_json` wrote."""
-        trunk = cls(data["named"])
-        segments = [(name, segment_from_json(row)) for name, row in data["segments"]]
-        # Those nearer to the root first, for what hangs at another needs that one.
-        for name, segment in sorted(segments, key=lambda each: each[1].first):
-            trunk.add(name, segment)
-        for name, hanging in data["pieces"]:
-            trunk.attach(name, hanging_from_json(hanging))
-        return trunk
+    def from_json(cls, reader: EventReader, row: list[Any]) -> BoundedNode:  # noqa: ARG003
+        """See :class:`~bohrbug.search.tree_parts.TrunkNode`."""
+        return cls(*row)
 
 
-def nodes_to_json(nodes: dict[int, BoundedNode]) -> list[Any]:
-    """Nodes by depth, as rows."""
-    return [
-        [depth, sorted(node.seen, key=str), list(node.branches)] for depth, node in nodes.items()
-    ]
+@dataclass(frozen=True, slots=True)
+class Addition:
+    """A choice that is to be explored at a node that somebody else has.
+
+    Parameters:
+        depth: the number of steps that lead to the node.
+        choice: the choice.
+    """
+
+    depth: int
+    choice: Choice
+
+    @property
+    def key(self) -> object:
+        """See :class:`~bohrbug.search.tree_parts.Inserted`."""
+        return self
+
+    def to_json(self, writer: EventWriter) -> list[Any]:  # noqa: ARG002
+        """See :class:`~bohrbug.search.tree_parts.Inserted`."""
+        return [self.depth, self.choice]
+
+    @classmethod
+    def from_json(cls, reader: EventReader, row: list[Any]) -> Addition:  # noqa: ARG003
+        """See :class:`~bohrbug.search.tree_parts.Inserted`."""
+        return cls(*row)
 
 
-def nodes_from_json(rows: list[Any]) -> dict[int, BoundedNode]:
-    """The nodes that :func:`nodes_to_json` wrote."""
-    return {depth: BoundedNode(seen, branches) for depth, seen, branches in rows}
+class BoundedTrunk(Trunk[BoundedNode, Addition]):
+    """See :class:`~bohrbug.search.bounded_dpor.BoundedReduction`."""
 
+    def new_node(self, segment: Segment[BoundedNode], depth: int) -> BoundedNode:
+        """See :class:`~bohrbug.search.trunk.Trunk`."""
+        return BoundedNode((segment.choices[depth - segment.begin],))
 
-def segment_to_json(segment: BoundedSegment) -> list[Any]:
-    """A segment as a row."""
-    above, nodes = place_to_json(segment.above), nodes_to_json(segment.nodes)
-    return [above, list(segment.choices), nodes]
+    def insert(self, hanging: AttachPoint, insertion: Addition) -> None:
+        """See :class:`~bohrbug.search.trunk.Trunk`."""
+        place, _ = self.owner(hanging, insertion.depth)
+        self.node_at(place).add(insertion.choice)
 
+    def _hold(self, piece: str, place: Place) -> Part[BoundedNode]:
+        branch = self.segments[place.segment].nodes[place.depth].branches.pop(0)
+        nodes = {place.depth: BoundedNode((), [branch])}
+        return Part(piece, AttachPoint(place, branch), self.choices_to(place), nodes)
 
-def segment_from_json(row: list[Any]) -> BoundedSegment:
-    """The segment that :func:`segment_to_json` wrote; its users are counted anew."""
-    above, choices, nodes = row
-    return Segment(place_from_json(above), choices, nodes_from_json(nodes), None)
+    def _unlock(
+        self,
+        part: Part[BoundedNode] | None,
+        piece: str,  # noqa: ARG002
+        began: Sequence[Event] | None,  # noqa: ARG002
+    ) -> None:
+        if part is not None and part.hanging is not None and not part.has_begun:
+            self.node_at(part.hanging.place).branches.insert(0, part.hanging.choice)

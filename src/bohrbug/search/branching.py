@@ -102,7 +102,7 @@ def alternatives(trace: Trace, step: int) -> tuple[list[Choice], list[Choice]]:
     enabled = trace.enabled[step]
     free: list[Choice] = []
     costly: list[Choice] = []
-    previous = trace.tasks[step - 1] if step else None
+    previous = trace.goes_on(step) if step else None
     if previous in enabled and not trace.yielded[step]:
         # The task that ran last could go on: only that is free.
         for task in enabled:

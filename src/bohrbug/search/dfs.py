@@ -4,23 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import islice
-from typing import Any
 
 from bohrbug.model.plan import Choice, Plan
 from bohrbug.model.trace import Trace
 from bohrbug.search.branching import (
-    BRANCHING_LIMIT,
-    Tally,
     alternatives,
     counted,
     last_branching_step,
 )
-from bohrbug.search.divisible import VERSION, State, checked_state
+from bohrbug.search.divisible import State
 from bohrbug.search.estimates import Estimate, share_of_tree, size_from_share
+from bohrbug.search.systematic import PrefixSearch
 from bohrbug.search.tree import Subtrees
 
 
-class DepthFirst:
+class DepthFirst(PrefixSearch):
     """Every schedule once: stateless depth-first search (Godefroid, POPL 1997, VeriSoft).
 
     Takes memory for one path only and executes no choice sequence twice.  The
@@ -33,25 +31,11 @@ class DepthFirst:
 
     name = "dfs"
 
-    def __init__(self, steps: int = BRANCHING_LIMIT) -> None:
-        if steps < 0:
-            raise ValueError(f"the number of steps to branch at can't be {steps}; give 0 or more")
-        self._limit = steps
-        self.restart()
-
     def restart(self) -> None:
         """See :class:`~bohrbug.search.strategy.Strategy`."""
-        self._subtrees = Subtrees([()])
-        self._tally = Tally()
-        self._prefix: tuple[Choice, ...] | None = None
+        super().restart()
         # Then the tree is in pieces, of which no share can be told.
         self._was_divided = False
-
-    def next_plan(self) -> Plan | None:
-        """See :class:`~bohrbug.search.strategy.Strategy`."""
-        if self._prefix is None:
-            self._prefix = self._subtrees.take()
-        return None if self._prefix is None else Plan(self._prefix)
 
     def lookahead_plans(self, most: int) -> Sequence[Plan]:
         """See :class:`~bohrbug.search.strategy.Foresighted`."""
@@ -82,11 +66,6 @@ class DepthFirst:
         return self._prefix is None and not self._subtrees
 
     @property
-    def given_up(self) -> int:
-        """See :class:`~bohrbug.search.strategy.GivingUp`."""
-        return self._tally.diverged
-
-    @property
     def complete(self) -> bool:
         """Whether every schedule was executed, and nothing was given up."""
         return self.exhausted and self._tally.is_whole
@@ -112,53 +91,23 @@ class DepthFirst:
 
     # -- dividing ----------------------------------------------------------------------
 
-    def state(self) -> State:
+    def can_be_cut(self) -> bool:
         """See :class:`~bohrbug.search.divisible.Divisible`."""
-        self._put_back()
-        return self._piece(self._subtrees.to_json(), self._tally)
+        return self._subtrees.waiting > 1
 
-    def _put_back(self) -> None:
-        if self._prefix is not None:
-            self._subtrees.add(self._prefix)
-            self._prefix = None
+    def _all(self) -> State:
+        return {"subtrees": self._subtrees.to_json()}
 
-    def _piece(self, subtrees: dict[str, Any], tally: Tally) -> State:
-        return {
-            "strategy": self.name,
-            "version": VERSION,
-            "subtrees": subtrees,
-            "tally": tally.to_json(),
-        }
-
-    def restore(self, state: State) -> None:
-        """See :class:`~bohrbug.search.divisible.Divisible`."""
-        state = checked_state(state, self.name)
-        self._prefix = None
+    def _become(self, state: State) -> None:
+        self.restart()
         self._subtrees = Subtrees()
-        self._subtrees.merge(state["subtrees"])
         self._was_divided = True
-        self._tally = Tally.from_json(state["tally"])
+        self._add(state)
 
-    def take_piece(self, most: int) -> State | None:  # noqa: ARG002
-        """See :class:`~bohrbug.search.divisible.Divisible`."""
-        self._put_back()
+    def _cut(self, most: int, wanted: int) -> State | None:  # noqa: ARG002
         self._was_divided = True
-        part = self._subtrees.part()
-        return None if part is None else self._piece(part, Tally())
+        part = self._subtrees.part(wanted)
+        return None if part is None else {"subtrees": part}
 
-    def split(self) -> State | None:
-        """See :class:`~bohrbug.search.divisible.Divisible`."""
-        self._put_back()
-        part = self._subtrees.split()
-        return None if part is None else self._piece(part, Tally())
-
-    def merge(self, state: State) -> None:
-        """See :class:`~bohrbug.search.divisible.Divisible`."""
-        state = checked_state(state, self.name)
-        self._put_back()
+    def _add(self, state: State) -> None:
         self._subtrees.merge(state["subtrees"])
-        self._tally.add(Tally.from_json(state["tally"]))
-
-    def position(self) -> None:
-        """A tree has no such sequence: see :class:`~bohrbug.search.divisible.Divisible`."""
-        return

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Any, Protocol, TypeGuard, runtime_checkable
 
+from bohrbug.search.branching import Tally
 from bohrbug.search.strategy import Strategy
 
 State = dict[str, Any]
 """A strategy, or a piece of its work, as what ``json`` reads and writes."""
 
-VERSION = 3
+VERSION = 4
 """Of all states; goes up when an older Bohrbug could not go on from what this one writes."""
 
 
@@ -24,13 +25,15 @@ class Divisible(Strategy, Protocol):
     A *piece* is a part of the work as plain data: some subtrees of the tree of
     schedules, or some indices of a sequence of seeds.  A piece and the whole of the
     work have the same form, the state: what is left to do, and figures of what was
-    done.  Four operations move work about, and none of them loses or doubles any:
+    done.  Three operations move work about, and none of them loses or doubles any:
 
-    * the one strategy that knows the whole :meth:`take_piece` pieces;
+    * the one strategy that knows the whole lets others :meth:`take_piece`;
     * a new strategy in a worker process takes one with :meth:`restore`, and goes
-      through it as always, until :meth:`next_plan` gives ``None``;
-    * a worker may :meth:`split` off a part of its own for one that has nothing to do;
-    * the first strategy takes states back with :meth:`merge`, done or not.
+      through it as always, until :meth:`next_plan` gives ``None``, or for a while;
+    * the first strategy takes back what has become of it with :meth:`merge`, done or not.
+
+    Only the strategy that knows the whole cuts: a worker that has much to do gives its piece
+    back when another has nothing to do, and both get a part of it.
 
     All of them are called between executions: after ``observe``, or after a
     ``next_plan`` whose plan was not executed.
@@ -48,12 +51,14 @@ class Divisible(Strategy, Protocol):
         """
         ...
 
-    def take_piece(self, most: int) -> State | None:
+    def take_piece(self, most: int, wanted: int = 1) -> State | None:
         """Part with a piece that comes first in the order of the search.
 
         Parameters:
             most: the executions that may be spent on it; a piece that can be
                 counted beforehand has no more than these.
+            wanted: how many pieces are asked for now, this one included: what there is need
+                not be cut into more.
 
         Returns:
             The piece; ``None`` if there is nothing to hand out before what was
@@ -61,12 +66,20 @@ class Divisible(Strategy, Protocol):
         """
         ...
 
-    def split(self) -> State | None:
-        """Part with about half of what is left; ``None`` if it is too little to share."""
+    def can_be_cut(self) -> bool:
+        """Whether a piece has enough left for two; quick to find out, and need not be exact."""
         ...
 
     def merge(self, state: State) -> None:
         """Add the figures of a piece, and what is left of it, to this strategy."""
+        ...
+
+    def begin_sharing(self) -> None:
+        """Called before worker processes are forked: something may be shared in memory."""
+        ...
+
+    def lost_a_worker(self) -> None:
+        """A worker process has died; what it had is done again from its last state."""
         ...
 
     def position(self) -> int | None:
@@ -79,59 +92,106 @@ class Divisible(Strategy, Protocol):
         ...
 
 
-@runtime_checkable
-class Reporting(Divisible, Protocol):
-    """A divisible strategy whose pieces can't be worked on without a word to the others.
-
-    What a worker finds may belong to a part of the work that is not in its piece; and what
-    it parts with has to go through the one strategy that knows the whole.
-    """
-
-    def report(self, wanted: bool) -> State | None:
-        """What the strategy that knows the whole has to take in before the piece is done.
-
-        It goes there by :meth:`Divisible.merge`, together with the :meth:`Divisible.state`
-        that is left after this.
-
-        Parameters:
-            wanted: others have nothing to do: part with some of the work.
-
-        Returns:
-            ``None`` if there is nothing to tell, or no hurry.
-        """
-        ...
-
-
-@runtime_checkable
-class Sharing(Protocol):
-    """A divisible strategy that keeps something in memory that its workers share."""
-
-    def begin_sharing(self) -> None:
-        """Called before worker processes are forked."""
-        ...
-
-    def lost_a_worker(self) -> None:
-        """A worker process has died; what it had is done again from its last state."""
-        ...
-
-
 def is_divisible(strategy: Strategy) -> TypeGuard[Divisible]:
     """Whether work of this strategy can be saved and divided."""
     return isinstance(strategy, Divisible) and getattr(strategy, "divisible", True)
 
 
-def checked_state(state: State, name: str) -> State:
-    """A state, if it is of the strategy called ``name`` and of this version.
+class Dividing:
+    """How a strategy says how its work is cut: a subclass fills in five methods about plain data.
 
-    Raises:
-        StateError: it is not.
+    What is the same for all is here: the head by which states are told apart, that a plan
+    that was proposed and not executed is put back before anything is moved, and that figures of
+    what was done go along with a state, and are added up, but for a piece that nobody began.
     """
-    if not isinstance(state, dict) or state.get("strategy") != name:
+
+    name: str
+    _tally: Tally
+
+    def _put_back(self) -> None:
+        """Take back a plan that was proposed and not executed."""
+        raise NotImplementedError
+
+    def _all(self) -> State:
+        """All that is left to do."""
+        raise NotImplementedError
+
+    def _become(self, state: State) -> None:
+        """Have what :meth:`_all` or :meth:`_cut` gave to do, and nothing done."""
+        raise NotImplementedError
+
+    def _cut(self, most: int, wanted: int) -> State | None:
+        """Part with a piece; see :meth:`Divisible.take_piece`."""
+        raise NotImplementedError
+
+    def _add(self, state: State) -> None:
+        """Add what is left of a piece."""
+        raise NotImplementedError
+
+    def _figures(self) -> State:
+        """Figures of what was done."""
+        return {"tally": self._tally.to_json()}
+
+    def _add_figures(self, figures: State) -> None:
+        """Add what :meth:`_figures` gave."""
+        self._tally.add(Tally.from_json(figures["tally"]))
+
+    def state(self) -> State:
+        """See :class:`Divisible`."""
+        self._put_back()
+        # In this order: what is to do may have to be prepared for that.
+        work = self._all()
+        return {**self._head(), **work, "figures": self._figures()}
+
+    def restore(self, state: State) -> None:
+        """See :class:`Divisible`."""
+        self._check(state)
+        self._become(state)
+        if "figures" in state:
+            self._add_figures(state["figures"])
+
+    def take_piece(self, most: int, wanted: int = 1) -> State | None:
+        """See :class:`Divisible`."""
+        self._put_back()
+        part = self._cut(most, wanted)
+        return None if part is None else {**self._head(), **part}
+
+    def merge(self, state: State) -> None:
+        """See :class:`Divisible`."""
+        self._check(state)
+        self._put_back()
+        self._add(state)
+        if "figures" in state:
+            self._add_figures(state["figures"])
+
+    def can_be_cut(self) -> bool:
+        """See :class:`Divisible`; pieces of a sequence are small as they are."""
+        return False
+
+    def position(self) -> int | None:
+        """See :class:`Divisible`; a tree has no such sequence."""
+        return None
+
+    def begin_sharing(self) -> None:
+        """See :class:`Divisible`."""
+
+    def lost_a_worker(self) -> None:
+        """See :class:`Divisible`."""
+
+    def _head(self) -> State:
+        return {"strategy": self.name, "version": VERSION}
+
+    def _check(self, state: State) -> None:
+        """That a state is of this strategy and this version.
+
+        Raises:
+            StateError: it is not.
+        """
         found = state.get("strategy") if isinstance(state, dict) else type(state).__name__
-        raise StateError(f"this is a state of {found!r}, not of {name!r}")
-    if state.get("version") != VERSION:
-        raise StateError(
-            f"this state of {name!r} has version {state.get('version')}, "
-            f"this Bohrbug reads version {VERSION}"
-        )
-    return state
+        if found != self.name:
+            raise StateError(f"this is a state of {found!r}, not of {self.name!r}")
+        if state.get("version") != VERSION:
+            raise StateError(
+                f"this state of {self.name!r} has version {state.get('version')}, "
+                f"this Bohrbug reads version {VERSION}"
+            )

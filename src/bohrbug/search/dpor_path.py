@@ -7,8 +7,10 @@ from collections.abc import Iterator, Sequence
 from bohrbug.model.operation import ResourceId
 from bohrbug.model.plan import Choice, NonPreemptive, Plan, Sleeper, Sleeping
 from bohrbug.model.trace import Trace
-from bohrbug.search.branching import BRANCHING_LIMIT, Tally
-from bohrbug.search.dpor_parts import Node, Waiting
+from bohrbug.search.branching import BRANCHING_LIMIT
+from bohrbug.search.divided_path import DividedPath
+from bohrbug.search.dpor_parts import Insertion, Node, Waiting
+from bohrbug.search.dpor_trunk import ReductionTrunk
 from bohrbug.search.footprint import (
     EVERYTHING,
     Asleep,
@@ -17,9 +19,9 @@ from bohrbug.search.footprint import (
     first_initial,
     still_asleep,
 )
-from bohrbug.search.path import Path
 from bohrbug.search.races_of_trace import RaceFinder
 from bohrbug.search.reversals import Reversal, sleepers_along
+from bohrbug.search.tree_parts import AttachPoint, PathFacts
 from bohrbug.search.wakeup_tree import Branch
 
 WAITING_LIMIT = 5_000_000
@@ -32,11 +34,10 @@ PUT_OFF = 8
 """Reversals of one step that wait until they are inserted into its wakeup tree."""
 
 
-class ReductionPath(Path[Node]):
-    """The part of :class:`~bohrbug.search.dpor.OptimalReduction` that knows one path and its nodes.
+class ReductionPath(DividedPath[Node, Insertion]):
+    """The algorithm of :class:`~bohrbug.search.dpor.OptimalReduction` along one path.
 
-    It goes depth first through what is below them.  Three hooks are for whoever has more than
-    one path: :meth:`_go_on_elsewhere`, :meth:`_tell` and :meth:`_note_begun`.
+    It goes depth first through what is below the nodes of it.
 
     Parameters:
         steps: reverse the first ``steps`` steps of an execution only.
@@ -44,30 +45,22 @@ class ReductionPath(Path[Node]):
     """
 
     def __init__(self, steps: int = BRANCHING_LIMIT, waiting_limit: int = WAITING_LIMIT) -> None:
-        if steps < 0:
-            raise ValueError(f"the number of steps to branch at can't be {steps}; give 0 or more")
-        self._limit = steps
         self._waiting_limit = waiting_limit
-        self.restart()
+        super().__init__(steps)
 
     def restart(self) -> None:
         """See :class:`~bohrbug.search.strategy.Strategy`."""
-        self._tally = Tally()
+        super().restart()
         self._races = RaceFinder(self._limit)
         self._names: dict[Footprint, tuple[tuple[ResourceId, ...], tuple[ResourceId, ...]]] = {}
-        self._plan: Plan | None
-        self._clear_path()
-        self._plan = Plan()
-        self._is_fresh = True
         self._waiting = Waiting(self._waiting_limit)
         self._redundant = 0
+        self._begin_whole()
 
     def _clear_path(self) -> None:
-        """Forget the path; the names of what is touched are kept."""
-        self._nodes: list[Node | None] = []
+        super()._clear_path()
         # The tasks that sleep at each node before anything was explored there.
         self._asleep: list[Asleep] = []
-        self._plan = None
         self._start = 0
         self._wanted: Choice | None = None
         # Wakeup trees for the nodes on the way that the plan takes.
@@ -76,23 +69,8 @@ class ReductionPath(Path[Node]):
         self._taken: tuple[int, Node, Branch] | None = None
         # Until the first execution of a path that was taken over: what is known of it.
         self._is_cold = False
-        self._known_choices: Sequence[Choice] = ()
-        self._known_events: dict[int, Event] = {}
-
-    # -- more than one path ----------------------------------------------------------
-
-    @property
-    def _base(self) -> int:
-        """The depth of the first node of the path that is its own."""
-        raise NotImplementedError
-
-    def _tell(self, reversal: Reversal) -> None:
-        """A reversal belongs to a node above the path."""
-        raise NotImplementedError
-
-    def _note_begun(self, start: int, end: int) -> None:
-        """Steps from ``start`` to ``end`` are the first of a branch; none: it is given up."""
-        raise NotImplementedError
+        self._cold_choices: Sequence[Choice] = ()
+        self._cold_events: dict[int, Event] = {}
 
     # -- the next plan ---------------------------------------------------------------
 
@@ -127,8 +105,7 @@ class ReductionPath(Path[Node]):
             if not asleep:
                 break
             asleep = still_asleep(asleep, event)
-        begin = self._known_choices if self._is_cold else self._races.recorded.choices
-        prefix = (*begin[:index], *[event.choice for event in way])
+        prefix = (*self._known_choices()[:index], *[event.choice for event in way])
         if not asleep and self._wanted is None:
             return Plan(prefix, NonPreemptive(), index)
         wanted = self._wanted if isinstance(self._wanted, str) else None
@@ -164,13 +141,13 @@ class ReductionPath(Path[Node]):
         end = len(trace)
         if trace.divergence is not None:
             end = min(end, trace.divergence.step)
-            if end < prefix or end <= start:
-                # The branch is given up: what is on its way is not known to exist.
-                for _, branches in self._on_the_way:
-                    for branch in branches:
-                        self._waiting.forget(branch)
-                self._note_begun(start, start)
-                return
+        if end < prefix or (trace.divergence is not None and end <= start):
+            # The branch is given up: what is on its way is not known to exist.
+            for _, branches in self._on_the_way:
+                for branch in branches:
+                    self._waiting.forget(branch)
+            self._note_begun(start, start)
+            return
         if self._is_cold:
             # The races of what was taken over are known to others.
             self._races.take(trace, 0, end)
@@ -188,7 +165,7 @@ class ReductionPath(Path[Node]):
         for reversal in reversals:
             step = reversal.step
             if step < base:
-                self._tell(reversal)
+                self._tell_of(reversal)
                 continue
             node = self._node(step)
             node.reversals.append(reversal)
@@ -247,7 +224,6 @@ class ReductionPath(Path[Node]):
         return self._races.widened(reversal, sequence)
 
     def _put_back(self) -> None:
-        """Take back a plan that was proposed and not executed."""
         if self._taken is None:
             return
         index, node, branch = self._taken
@@ -263,8 +239,71 @@ class ReductionPath(Path[Node]):
     def _event(self, index: int) -> Event | None:
         """What the path goes on with at a node."""
         if self._is_cold:
-            return self._known_events.get(index)
+            return self._cold_events.get(index)
         return self._races.recorded.event(index)
+
+    # -- how it is cut -----------------------------------------------------------------
+
+    _node_type = Node
+    _insertion_type = Insertion
+
+    def _new_trunk(self) -> ReductionTrunk:
+        return ReductionTrunk(self._waiting)
+
+    def _count(self, nodes: dict[int, Node], sign: int) -> None:
+        self._waiting.count(nodes, sign)
+
+    def _opened(self) -> list[int]:
+        self._put_back()
+        opened = []
+        for index, node in enumerate(self._nodes):
+            if node is not None:
+                self._insert_reversals(index, node)
+                if node.branches:
+                    opened.append(index)
+        return opened
+
+    def _known_choices(self) -> Sequence[Choice]:
+        return self._cold_choices if self._is_cold else self._races.recorded.choices
+
+    def _known(self, first: int, last: int) -> tuple[dict[int, Node], PathFacts]:
+        facts = PathFacts()
+        nodes: dict[int, Node] = {}
+        for index in range(first, last + 1):
+            if self._asleep[index]:
+                facts.asleep[index] = self._asleep[index]
+            node = self._nodes[index]
+            if node is not None and (node.done or node.branches):
+                nodes[index] = Node(list(node.done), node.branches)
+            event = self._event(index)
+            if event is not None and index >= self._base:
+                facts.events[index] = event
+                if index in nodes:
+                    nodes[index].finish(event)
+        return nodes, facts
+
+    def _take_over(self, choices: list[Choice], facts: PathFacts) -> None:
+        self._asleep = [facts.asleep.get(depth, ()) for depth in range(len(self._nodes))]
+        self._is_cold = True
+        self._cold_choices = choices
+        self._cold_events = facts.events
+
+    def _tell_of(self, reversal: Reversal) -> None:
+        """A reversal belongs to a node above the path."""
+        depth = reversal.step
+        sequence = self._new_sequence(reversal, self._guards.get(depth, ()))
+        if sequence is not None:
+            self._tell(Insertion(depth, sequence, reversal.uncertain))
+
+    def _note_begun(self, start: int, end: int) -> None:
+        """Tell the first events of the branch that a piece is for; none: it is given up."""
+        if start >= self._base:
+            return
+        assert self._hanging is not None
+        began = [self._races.recorded.event(step) for step in range(start, min(self._base, end))]
+        if len(began) == self._base - start:
+            self._hanging = AttachPoint(self._hanging.place, began[-1].choice)
+        self._began = began
 
 
 def _by_place(

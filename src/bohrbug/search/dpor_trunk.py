@@ -5,13 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from bohrbug.model.plan import Choice
-from bohrbug.search.dpor_parts import (
-    Insertion,
-    Node,
-    Part,
-    PathFacts,
-    Waiting,
-)
+from bohrbug.search.dpor_parts import Insertion, Node, Waiting
 from bohrbug.search.footprint import (
     Asleep,
     Event,
@@ -19,20 +13,20 @@ from bohrbug.search.footprint import (
     is_weak_initial,
     still_asleep,
 )
-from bohrbug.search.trunk import AttachPoint, Place, Segment, Trunk
+from bohrbug.search.tree_parts import AttachPoint, Part, PathFacts, Place, Segment
+from bohrbug.search.trunk import Trunk
 from bohrbug.search.wakeup_tree import Branch
 
 
-class ReductionTrunk(Trunk[Node, PathFacts]):
+class ReductionTrunk(Trunk[Node, Insertion]):
     """See :class:`~bohrbug.search.dpor.OptimalReduction` for why it is done like this.
 
     Parameters:
         waiting: counts what waits.
-        named: names given out so far.
     """
 
-    def __init__(self, waiting: Waiting, named: int = 0) -> None:
-        super().__init__(named)
+    def __init__(self, waiting: Waiting) -> None:
+        super().__init__(Node)
         self._waiting = waiting
 
     def share_behind(self, name: str) -> float:
@@ -57,17 +51,12 @@ class ReductionTrunk(Trunk[Node, PathFacts]):
             share += sum(weight * self.share_behind(each) for each in behind if each)
         return min(share, 1.0)
 
-    def node_at(self, place: Place) -> Node:
-        """The node at a place, made if nothing was known of it."""
-        segment = self.segments[place.segment]
-        node = segment.nodes.get(place.depth)
-        if node is None:
-            event = segment.lore.events[place.depth]
-            node = segment.nodes[place.depth] = Node([event])
-        return node
+    def new_node(self, segment: Segment[Node], depth: int) -> Node:
+        """See :class:`~bohrbug.search.trunk.Trunk`."""
+        return Node([segment.facts.events[depth]])
 
-    def insert_from(self, hanging: AttachPoint, insertion: Insertion) -> None:
-        """Insert what a piece has found at a node above it."""
+    def insert(self, hanging: AttachPoint, insertion: Insertion) -> None:
+        """See :class:`~bohrbug.search.trunk.Trunk`."""
         place, choice = self.owner(hanging, insertion.depth)
         insertion.began = _begun_with(self.node_at(place), choice)
         self._insert_at(place, insertion)
@@ -79,7 +68,7 @@ class ReductionTrunk(Trunk[Node, PathFacts]):
             return
         segment = self.segments[place.segment]
         sequence = insertion.sequence
-        earlier = (*segment.lore.asleep.get(place.depth, ()), *node.done[: insertion.began])
+        earlier = (*segment.facts.asleep.get(place.depth, ()), *node.done[: insertion.began])
         if first_initial(earlier, sequence) is not None:
             return
         for event in node.done[insertion.began :]:
@@ -91,7 +80,7 @@ class ReductionTrunk(Trunk[Node, PathFacts]):
             # Where nobody sleeps, all is explored anyway.
             if rest and behind is not None:
                 below = self.segments[behind.segment]
-                if below.stays and below.lore.asleep.get(behind.depth):
+                if below.stays and below.facts.asleep.get(behind.depth):
                     into = Insertion(behind.depth, rest, insertion.uncertain)
                     self._insert_at(behind, into)
             return
@@ -99,8 +88,8 @@ class ReductionTrunk(Trunk[Node, PathFacts]):
         if node.waiting:
             self.wake(segment)
 
-    def _hold(self, piece: str, place: Place) -> Part | None:
-        """Hand out the first leaf of a node; the nodes on the way to it stay in the self."""
+    def _hold(self, piece: str, place: Place) -> Part[Node] | None:
+        # Only the first leaf: the nodes on the way to it stay here.
         segment = self.segments[place.segment]
         node = segment.nodes[place.depth]
         branch = node.branches.pop(0)
@@ -124,20 +113,15 @@ class ReductionTrunk(Trunk[Node, PathFacts]):
             self.add(name, Segment(place, choices_on_way, nodes, PathFacts()))
             hanging = AttachPoint(Place(name, place.depth + len(way) - 1), way[-1].choice)
         alone = Branch(way, leaf.uncertain, leaf.weight)
-        lore = PathFacts()
-        if place.depth in segment.lore.asleep:
-            lore.asleep[place.depth] = segment.lore.asleep[place.depth]
+        facts = PathFacts()
+        if place.depth in segment.facts.asleep:
+            facts.asleep[place.depth] = segment.facts.asleep[place.depth]
         open_node = Node(list(node.done), [alone])
-        return Part(piece, hanging, choices, {place.depth: open_node}, lore)
+        return Part(piece, hanging, choices, {place.depth: open_node}, facts)
 
-    def unlock(self, piece: str, began: Sequence[Event] | None) -> None:
-        """The first events of a branch that was handed out are known: others may be begun.
-
-        Parameters:
-            piece: the name of the piece.
-            began: the events; none if the branch is given up; ``None`` if it was not begun.
-        """
-        hanging = self.pieces.get(piece)
+    def _unlock(self, part: Part[Node] | None, piece: str, began: Sequence[Event] | None) -> None:  # noqa: ARG002
+        # Others may be begun when the first events of a branch that was handed out are known.
+        hanging = self.pieces[piece]
         if hanging is None:
             return
         way = self.segments[hanging.place.segment]
@@ -160,14 +144,14 @@ class ReductionTrunk(Trunk[Node, PathFacts]):
             if began is None:
                 node.branches.insert(0, branch)
         else:
-            asleep = self.segments[place.segment].lore.asleep.get(place.depth, ())
+            asleep = self.segments[place.segment].facts.asleep.get(place.depth, ())
             sleeping = still_asleep((*asleep, *node.done), began[0])
             node.finish(began[0])
             if has_way:
                 for depth, event in enumerate(began[1:], place.depth + 1):
-                    way.lore.events[depth] = event
+                    way.facts.events[depth] = event
                     if sleeping:
-                        way.lore.asleep[depth] = sleeping
+                        way.facts.asleep[depth] = sleeping
                         way.stays = True
                     if depth in way.nodes:
                         way.nodes[depth].held_by = None
@@ -179,54 +163,24 @@ class ReductionTrunk(Trunk[Node, PathFacts]):
         for insertion in late:
             self._insert_at(place, insertion)
 
-    def next_part(self, guarded: bool = True) -> Part | None:
-        """A part of the trunk that nobody has: a segment as a whole, or a leaf of a node."""
-        while (name := self.best()) is not None:
-            segment = self.segments[name]
-            depth = segment.shallowest
-            assert depth is not None
-            piece = self.new_name()
-            part: Part | None
-            if segment.users or segment.stays:
-                part = self._hold(piece, Place(name, depth))
-                if part is None:
-                    self.let_go(name)
-                    continue
-            else:
-                top = max(depth for depth, node in segment.nodes.items() if node.branches)
-                choices = self.choices_to(Place(name, top))
-                nodes = {depth: node for depth, node in segment.nodes.items() if depth <= top}
-                above = segment.above
-                hanging = None if above is None else AttachPoint(above, segment.choices[0])
-                self.remove(name)
-                part = Part(piece, hanging, choices, nodes, segment.lore)
-            self.attach(piece, part.hanging)
-            if guarded and part.hanging is not None:
-                part.guards = self._guards_above(part.hanging)
-            return part
-        return None
+    def next_part(self, wanted: int = 1) -> Part[Node] | None:
+        """See :class:`~bohrbug.search.trunk.Trunk`."""
+        part = super().next_part(wanted)
+        if part is not None and part.hanging is not None:
+            part.guards = self._guards_above(part.hanging)
+        return part
 
     def _guards_above(self, hanging: AttachPoint) -> dict[int, Asleep]:
         guards: dict[int, Asleep] = {}
         for place, choice in self.way_to(hanging):
             segment = self.segments[place.segment]
             node = segment.nodes.get(place.depth)
-            asleep = segment.lore.asleep.get(place.depth, ())
+            asleep = segment.facts.asleep.get(place.depth, ())
             if node is not None:
                 guards[place.depth] = (*asleep, *node.done[: _begun_with(node, choice)])
             elif asleep:
                 guards[place.depth] = asleep
         return guards
-
-    def give_back(self, part: Part, began: Sequence[Event] | None) -> None:
-        """A part comes back, with the first events of its branch if those have become known."""
-        if part.name not in self.pieces:
-            return
-        self.unlock(part.name, began)
-        segment = part.segment()
-        if segment.shallowest is not None:
-            self.add(self.new_name(), segment)
-        self.detach(part.name)
 
 
 def _begun_with(node: Node, choice: Choice) -> int:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from bohrbug.model.plan import Plan
-from bohrbug.search.divisible import State
+from bohrbug.search.divisible import Dividing, State
 from bohrbug.search.generations import Generations
 
 
-class DrawnInGenerations:
+class DrawnInGenerations(Dividing):
     """Goes through the plans that a strategy draws in generations, and divides that work.
 
     The first execution is for learning, and of no generation.  Subclasses have the sequence in
@@ -50,6 +52,12 @@ class DrawnInGenerations:
                 self._plan = self._plan_at(index)
         return self._plan
 
+    def lookahead_plans(self, most: int) -> Sequence[Plan]:
+        """See :class:`~bohrbug.search.strategy.Foresighted`: those of this generation."""
+        if not self._has_learned:
+            return ()
+        return [self._plan_at(index) for index in self._generations.sure_ones(most)]
+
     def _begin_generation(self) -> None:
         if self._generations.is_due():
             self._generations.begin_next()
@@ -57,20 +65,21 @@ class DrawnInGenerations:
 
     # -- dividing ----------------------------------------------------------------------
 
-    def take_piece(self, most: int) -> State | None:
-        """See :class:`~bohrbug.search.divisible.Divisible`."""
+    def _put_back(self) -> None:
         self._plan = None
+
+    def _all(self) -> State:
+        return self._piece(self._generations.state())
+
+    def _cut(self, most: int, wanted: int) -> State | None:  # noqa: ARG002
         if not self._has_learned or not self._generations.can_take_piece:
             return None
         self._begin_generation()
         taken = self._generations.take(most)
         return None if taken is None else self._piece(taken)
 
-    def split(self) -> State | None:
-        """See :class:`~bohrbug.search.divisible.Divisible`."""
-        self._plan = None
-        taken = self._generations.halve()
-        return None if taken is None else self._piece(taken)
+    def _add(self, state: State) -> None:
+        self._generations.merge(state)
 
     def position(self) -> int | None:
         """See :class:`~bohrbug.search.divisible.Divisible`."""

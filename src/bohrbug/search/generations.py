@@ -162,11 +162,6 @@ class Generations:
             self._remaining -= taken[1] - taken[0]
         return self._piece([taken])
 
-    def halve(self) -> State | None:
-        """Part with the second half of a piece, if it is large enough."""
-        taken = self._left.halve()
-        return None if taken is None else self._piece([taken])
-
     def state(self) -> State:
         """Plain data that :meth:`restore` takes."""
         return {
@@ -185,7 +180,7 @@ class Generations:
         }
 
     def restore(self, state: State) -> None:
-        """Become what :meth:`state`, :meth:`take` or :meth:`halve` gave."""
+        """Become what :meth:`state` or :meth:`take` gave."""
         self._left = Indices(state["left"])
         self._first = state["first"]
         self._began = state["learned_at"]

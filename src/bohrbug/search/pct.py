@@ -10,7 +10,7 @@ from bohrbug.model.outcome import OutcomeKind
 from bohrbug.model.plan import Plan, Priorities
 from bohrbug.model.trace import Trace
 from bohrbug.search.branching import counted
-from bohrbug.search.divisible import VERSION, State, checked_state
+from bohrbug.search.divisible import State
 from bohrbug.search.drawn import DrawnInGenerations
 from bohrbug.search.estimates import rounded_up
 from bohrbug.search.generations import Generations
@@ -114,12 +114,6 @@ class PCT(DrawnInGenerations):
         depth = self._depths[self._generations.turn_of(index) % len(self._depths)]
         return Plan((), Priorities(self._seeds.at(index), depth, max(self._length, 1)))
 
-    def lookahead_plans(self, most: int) -> Sequence[Plan]:
-        """See :class:`~bohrbug.search.strategy.Foresighted`."""
-        if not self._has_learned:
-            return ()
-        return [self._plan_at(index) for index in self._generations.sure_ones(most)]
-
     def _take_effect(self) -> None:
         self._length = self._steps
 
@@ -164,39 +158,29 @@ class PCT(DrawnInGenerations):
 
     # -- dividing ----------------------------------------------------------------------
 
-    def state(self) -> State:
-        """See :class:`~bohrbug.search.divisible.Divisible`."""
-        return {
-            **self._piece(self._generations.state()),
-            "made": [[depth, length, count] for (depth, length), count in self._made.items()],
-        }
-
     def _piece(self, generations: State) -> State:
         return {
-            "strategy": self.name,
-            "version": VERSION,
             **generations,
             "tasks": self._tasks,
             "steps": self._steps,
             "length": self._length,
-            "made": [],
         }
 
-    def restore(self, state: State) -> None:
-        """See :class:`~bohrbug.search.divisible.Divisible`."""
-        state = checked_state(state, self.name)
+    def _become(self, state: State) -> None:
         self._plan = None
         self._generations.restore(state)
         self._tasks = state["tasks"]
         self._steps = state["steps"]
         self._length = state["length"]
-        self._made = Counter({(depth, length): count for depth, length, count in state["made"]})
+        self._made = Counter()
 
-    def merge(self, state: State) -> None:
-        """See :class:`~bohrbug.search.divisible.Divisible`."""
-        state = checked_state(state, self.name)
-        self._plan = None
-        self._generations.merge(state)
+    def _add(self, state: State) -> None:
+        super()._add(state)
         self.take_learned(state["tasks"], state["steps"])
-        for depth, length, count in state["made"]:
+
+    def _figures(self) -> State:
+        return {"made": [[*made, count] for made, count in self._made.items()]}
+
+    def _add_figures(self, figures: State) -> None:
+        for depth, length, count in figures["made"]:
             self._made[depth, length] += count

@@ -29,7 +29,7 @@ class PreemptionBounding(BoundedSearch):
         self, trace: Trace, start: int, end: int, recording: bool
     ) -> tuple[list[tuple[int, list[Choice]]], dict[int, list[tuple[int, Choice, int]]]]:
         """See :class:`~bohrbug.search.bounded.BoundedSearch`."""
-        if native is None or not self._caching or not is_in_c(self._visited):
+        if native is None or not self._caching or not is_in_c(self._visited) or trace.defaults:
             # Keys that are shared between processes are of another type.
             return super()._branches(trace, start, end, recording)
         columns = (

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from bohrbug.model.plan import Plan, UniformRandom
 from bohrbug.model.trace import Trace
 from bohrbug.search.branching import BRANCHING_LIMIT, Tally, counted
-from bohrbug.search.divisible import VERSION, State, checked_state
+from bohrbug.search.divisible import Dividing, State
 from bohrbug.search.seeds import Indices, Seeds
 
 
-class RandomWalk:
+class RandomWalk(Dividing):
     """The naive random scheduler that randomised testing is measured against.
 
     Burckhardt et al. (ASPLOS 2010, section 1) on its weakness: a schedule that
@@ -70,43 +70,23 @@ class RandomWalk:
 
     # -- dividing ----------------------------------------------------------------------
 
-    def state(self) -> State:
-        """See :class:`~bohrbug.search.divisible.Divisible`."""
-        return self._piece(self._left.ranges(), self._tally)
+    def _put_back(self) -> None:
+        self._plan = None
 
-    def _piece(self, ranges: list[list[int]], tally: Tally) -> State:
-        return {
-            "strategy": self.name,
-            "version": VERSION,
-            "left": ranges,
-            "tally": tally.to_json(),
-        }
+    def _all(self) -> State:
+        return {"left": self._left.ranges()}
 
-    def restore(self, state: State) -> None:
-        """See :class:`~bohrbug.search.divisible.Divisible`."""
-        state = checked_state(state, self.name)
+    def _become(self, state: State) -> None:
         self._plan = None
         self._left = Indices(state["left"])
-        self._tally = Tally.from_json(state["tally"])
+        self._tally = Tally()
 
-    def take_piece(self, most: int) -> State | None:
-        """See :class:`~bohrbug.search.divisible.Divisible`."""
-        self._plan = None
+    def _cut(self, most: int, wanted: int) -> State | None:  # noqa: ARG002
         taken = self._left.take(most)
-        return None if taken is None else self._piece([taken], Tally())
+        return None if taken is None else {"left": [taken]}
 
-    def split(self) -> State | None:
-        """See :class:`~bohrbug.search.divisible.Divisible`."""
-        self._plan = None
-        taken = self._left.halve()
-        return None if taken is None else self._piece([taken], Tally())
-
-    def merge(self, state: State) -> None:
-        """See :class:`~bohrbug.search.divisible.Divisible`."""
-        state = checked_state(state, self.name)
-        self._plan = None
+    def _add(self, state: State) -> None:
         self._left.merge(state["left"])
-        self._tally.add(Tally.from_json(state["tally"]))
 
     def position(self) -> int | None:
         """See :class:`~bohrbug.search.divisible.Divisible`."""

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
 from random import Random
-from typing import Any
 
 from bohrbug.model.operation import Point, ResourceId
 from bohrbug.model.plan import Constraint, Plan, ReadsFrom
 from bohrbug.model.trace import Trace
 from bohrbug.search.branching import BRANCHING_LIMIT, Tally, counted
 from bohrbug.search.conflicts import Conflicts
-from bohrbug.search.divisible import VERSION, State, checked_state
+from bohrbug.search.divisible import State
 from bohrbug.search.drawn import DrawnInGenerations
 from bohrbug.search.generations import SMALLEST_PIECE, Generations
 from bohrbug.search.plain import EventTable, point_from_json, point_to_json
@@ -101,12 +99,6 @@ class ReadsFromFuzzing(DrawnInGenerations):
             return self._plan
         return super().next_plan()
 
-    def lookahead_plans(self, most: int) -> Sequence[Plan]:
-        """See :class:`~bohrbug.search.strategy.Foresighted`: those of the batch."""
-        if not self._has_learned:
-            return ()
-        return [self._plan_at(index) for index in self._generations.sure_ones(most)]
-
     @property
     def _has_learned(self) -> bool:
         """Whether there is anything to go on from."""
@@ -195,23 +187,16 @@ class ReadsFromFuzzing(DrawnInGenerations):
 
     # -- dividing --------------------------------------------------------------------------
 
-    def state(self) -> State:
-        """See :class:`~bohrbug.search.divisible.Divisible`."""
+    def _all(self) -> State:
         table = EventTable()
-        state = {
-            **self._piece_of(self._generations.state(), table, self._batch),
-            "is_piece": self._is_piece,
-            "tally": self._tally.to_json(),
-            "touches": self._conflicts.since(self._mark),
-            "seen": [[index, seen.to_json(table)] for index, seen in self._seen.items()],
-        }
+        work = self._piece_of(self._generations.state(), table, self._batch)
         if not self._is_piece:
-            state |= {
+            work["whole"] = {
                 "corpus": self._corpus.to_json(table),
                 "next_seen": self._next_seen,
                 "since_new": self._since_new,
             }
-        return state
+        return work
 
     def _piece(self, generations: State) -> State:
         batch = {
@@ -226,13 +211,7 @@ class ReadsFromFuzzing(DrawnInGenerations):
     ) -> State:
         """A piece with these plans; what is in the table may become more."""
         return {
-            "strategy": self.name,
-            "version": VERSION,
             **generations,
-            "is_piece": True,
-            "tally": Tally().to_json(),
-            "touches": [],
-            "seen": [],
             "points": [point_to_json(point) for point in self._points],
             "resources": list(self._resources),
             "batch": [
@@ -247,21 +226,16 @@ class ReadsFromFuzzing(DrawnInGenerations):
             "events": table.rows,
         }
 
-    def restore(self, state: State) -> None:
-        """See :class:`~bohrbug.search.divisible.Divisible`.
-
-        A worker keeps what it knows from one piece to the next, and what it has told in an
-        earlier batch it need not tell again.
-        """
-        state = checked_state(state, self.name)
-        if state["is_piece"]:
+    def _become(self, state: State) -> None:
+        # A worker keeps what it knows from one piece to the next, and what it has told in an
+        # earlier batch it need not tell again.
+        if "whole" not in state:
             self._begin_piece(state["first"] + state["learned_at"])
         else:
             self.restart()
         table = EventTable(state["events"])
         self._generations.restore(state)
-        self._tally = Tally.from_json(state["tally"])
-        self._conflicts.merge(state["touches"])
+        self._tally = Tally()
         self._points = frozenset([point_from_json(point) for point in state["points"]])
         self._resources = frozenset(state["resources"])
         self._batch = {
@@ -270,11 +244,12 @@ class ReadsFromFuzzing(DrawnInGenerations):
             )
             for index, seed, rows, everywhere in state["batch"]
         }
-        self._seen = dict(_seen_from_json(state["seen"], table))
+        self._seen = {}
         if not self._is_piece:
-            self._corpus = Corpus.from_json(state["corpus"], table)
-            self._next_seen = state["next_seen"]
-            self._since_new = state["since_new"]
+            whole = state["whole"]
+            self._corpus = Corpus.from_json(whole["corpus"], table)
+            self._next_seen = whole["next_seen"]
+            self._since_new = whole["since_new"]
 
     def _begin_piece(self, batch: int) -> None:
         """Get ready for a piece of a batch, which begins with that number."""
@@ -289,16 +264,18 @@ class ReadsFromFuzzing(DrawnInGenerations):
         self._is_piece = True
         self._mark = self._conflicts.known
 
-    def merge(self, state: State) -> None:
-        """See :class:`~bohrbug.search.divisible.Divisible`."""
-        state = checked_state(state, self.name)
-        self._plan = None
-        self._generations.merge(state)
-        self._tally.add(Tally.from_json(state["tally"]))
-        self._conflicts.merge(state["touches"])
-        self._seen |= _seen_from_json(state["seen"], EventTable(state["events"]))
+    def _figures(self) -> State:
+        table = EventTable()
+        return {
+            **super()._figures(),
+            "touches": self._conflicts.since(self._mark),
+            "seen": [[index, seen.to_json(table)] for index, seen in self._seen.items()],
+            "events": table.rows,
+        }
+
+    def _add_figures(self, figures: State) -> None:
+        super()._add_figures(figures)
+        self._conflicts.merge(figures["touches"])
+        table = EventTable(figures["events"])
+        self._seen |= {index: Seen.from_json(row, table) for index, row in figures["seen"]}
         self._take_in_seen()
-
-
-def _seen_from_json(rows: Iterable[list[Any]], table: EventTable) -> Iterator[tuple[int, Seen]]:
-    return ((index, Seen.from_json(row, table)) for index, row in rows)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from random import Random
 
 from bohrbug.model.operation import Point
@@ -10,7 +9,7 @@ from bohrbug.model.plan import Plan, Policy
 from bohrbug.model.trace import Trace
 from bohrbug.search.branching import BRANCHING_LIMIT, Tally, counted
 from bohrbug.search.conflicts import Conflicts
-from bohrbug.search.divisible import VERSION, State, checked_state
+from bohrbug.search.divisible import State
 from bohrbug.search.drawn import DrawnInGenerations
 from bohrbug.search.estimates import rounded_up
 from bohrbug.search.generations import SMALLEST_PIECE, Generations
@@ -116,12 +115,6 @@ class ConflictSampler(DrawnInGenerations):
         points = None if everywhere else self._points
         return Plan((), self.policy(seed, points))
 
-    def lookahead_plans(self, most: int) -> Sequence[Plan]:
-        """See :class:`~bohrbug.search.strategy.Foresighted`."""
-        if not self._has_learned:
-            return ()
-        return [self._plan_at(index) for index in self._generations.sure_ones(most)]
-
     @property
     def _has_learned(self) -> bool:
         return self._tally.executions > 0 or self._generations.has_begun
@@ -165,28 +158,16 @@ class ConflictSampler(DrawnInGenerations):
 
     # -- dividing ----------------------------------------------------------------------
 
-    def state(self) -> State:
-        """See :class:`~bohrbug.search.divisible.Divisible`."""
-        return {
-            **self._piece(self._generations.state()),
-            "is_piece": self._is_piece,
-            "steady": self._steady,
-            "tally": self._tally.to_json(),
-            "learned": self._learned(),
-        }
+    def _all(self) -> State:
+        return {**super()._all(), "is_piece": self._is_piece}
 
     _is_piece = False
 
     def _piece(self, generations: State) -> State:
         return {
-            "strategy": self.name,
-            "version": VERSION,
             **generations,
             "is_piece": True,
             "effective": self._effective(),
-            "steady": 0,
-            "tally": Tally().to_json(),
-            "learned": None,
         }
 
     def _effective(self) -> State:
@@ -220,30 +201,22 @@ class ConflictSampler(DrawnInGenerations):
         """See :class:`~bohrbug.search.strategy.Taught`."""
         self._take_learned(lessons)
 
-    def restore(self, state: State) -> None:
-        """See :class:`~bohrbug.search.divisible.Divisible`.
-
-        A worker keeps what it knows of conflicts from one piece to the next.
-        """
-        state = checked_state(state, self.name)
+    def _become(self, state: State) -> None:
         self._plan = None
         self._is_piece = state["is_piece"]
         if not self._is_piece:
+            # A worker keeps what it knows of conflicts from one piece to the next.
             self._conflicts = Conflicts()
         self._mark = self._conflicts.known if self._is_piece else 0
         self._generations.restore(state)
         self._make_effective(state["effective"])
-        self._steady = state["steady"]
-        self._tally = Tally.from_json(state["tally"])
-        if state["learned"] is not None:
-            self._take_learned(state["learned"])
+        self._steady = 0
+        self._tally = Tally()
 
-    def merge(self, state: State) -> None:
-        """See :class:`~bohrbug.search.divisible.Divisible`."""
-        state = checked_state(state, self.name)
-        self._plan = None
-        self._generations.merge(state)
-        self._steady += state["steady"]
-        self._tally.add(Tally.from_json(state["tally"]))
-        if state["learned"] is not None:
-            self._take_learned(state["learned"])
+    def _figures(self) -> State:
+        return {**super()._figures(), "steady": self._steady, "learned": self._learned()}
+
+    def _add_figures(self, figures: State) -> None:
+        super()._add_figures(figures)
+        self._steady += figures["steady"]
+        self._take_learned(figures["learned"])

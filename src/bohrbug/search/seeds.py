@@ -93,17 +93,6 @@ class Indices:
         self._ranges[0][0] = start + most
         return [start, start + most]
 
-    def halve(self) -> list[int] | None:
-        """Part with the second half of the last range; ``None`` if it has less than four."""
-        if not self._ranges or self._ranges[-1][1] is None:
-            return None
-        start, end = self._ranges[-1]
-        if end - start < 4:
-            return None
-        middle = (start + end + 1) // 2
-        self._ranges[-1][1] = middle
-        return [middle, end]
-
     def merge(self, ranges: Iterable[Sequence[int | None]]) -> None:
         """Add numbers that are not among those that are left."""
         merged: list[list[Any]] = []

@@ -126,9 +126,8 @@ class SelectivelyUniform(ConflictSampler):
         for task, point, position, count in data["counts"]:
             self._count((task, point_from_json(point)), position, count)
 
-    def restore(self, state: State) -> None:
-        """See :class:`~bohrbug.search.divisible.Divisible`."""
-        if not state.get("is_piece"):
+    def _become(self, state: State) -> None:
+        if not state["is_piece"]:
             self._counts = {}
             self._settled.clear()
-        super().restore(state)
+        super()._become(state)

@@ -156,22 +156,21 @@ class Subtrees:
         """Take in the leaf that the prefix taken last led to; see :class:`DepthFirstPath`."""
         self._paths[-1].extend(choices, branches)
 
-    def split(self) -> dict[str, Any] | None:
-        """Part with about half as plain data, or with nothing if there is only one branch."""
-        if self.waiting < 2:
-            return None
-        paths = [path for path in self._paths if path]
-        if len(paths) + len(self._prefixes) > 1:
-            return self.part()
-        given = paths[0].split()
-        return None if given is None else {"prefixes": [], "paths": [given.to_json()]}
+    def part(self, wanted: int = 1) -> dict[str, Any] | None:
+        """Part with one of the subtrees or paths, that which would come last, as plain data.
 
-    def part(self) -> dict[str, Any] | None:
-        """Part with one of the subtrees or paths, that which would come last."""
-        for index, path in enumerate(self._paths):
-            if path:
-                del self._paths[index]
-                return {"prefixes": [], "paths": [path.to_json()]}
+        Parameters:
+            wanted: if there are not so many, a path is divided.
+        """
+        paths = [path for path in self._paths if path]
+        if len(paths) + len(self._prefixes) < wanted:
+            for path in paths:
+                given = path.split()
+                if given is not None:
+                    return {"prefixes": [], "paths": [given.to_json()]}
+        if paths:
+            self._paths.remove(paths[0])
+            return {"prefixes": [], "paths": [paths[0].to_json()]}
         if self._prefixes:
             return {"prefixes": [list(self._prefixes.pop(0))], "paths": []}
         return None

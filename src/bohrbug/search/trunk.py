@@ -2,114 +2,168 @@
 
 Whoever goes through a piece of a tree finds races whose reversal belongs to a node above the
 piece.  That node has one owner, the first process, which keeps it here: the *trunk*.  A piece
-hangs at a node of the trunk, its *place*; it owns all nodes below that one, until it parts with
-some, which become another segment of the trunk.
+hangs at a node of the trunk, its *place*; it owns all nodes below that one.  When it comes back,
+what is left of it becomes another segment of the trunk.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any, Generic, Protocol, TypeVar
+from collections.abc import Iterator, Sequence
+from typing import Any, Generic
 
 from bohrbug.model.plan import Choice
+from bohrbug.search.event_codec import EventReader, EventWriter
+from bohrbug.search.footprint import Event
+from bohrbug.search.tree_parts import (
+    AttachPoint,
+    Insertion,
+    Node,
+    Part,
+    PathFacts,
+    Place,
+    Segment,
+    below,
+    hanging_from_json,
+    hanging_to_json,
+    nodes_from_json,
+    nodes_to_json,
+    place_from_json,
+    place_to_json,
+)
 
 
-class TrunkNode(Protocol):
-    """What is known of a node at which something is or was to be explored."""
-
-    @property
-    def waiting(self) -> int:
-        """How many branches there are that can be handed out now."""
-        ...
-
-
-Node = TypeVar("Node", bound=TrunkNode)
-PathFacts = TypeVar("PathFacts")
-
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """A node of the trunk.
-
-    Parameters:
-        segment: the name of the segment that it is on.
-        depth: the number of steps that lead to it.
-    """
-
-    segment: str
-    depth: int
-
-
-@dataclass(slots=True)
-class Segment(Generic[Node, PathFacts]):
-    """A stretch of one path.
-
-    Parameters:
-        above: the node below which it begins; ``None`` for that which begins at the root.
-        choices: of the steps that lead from there to its last node.
-        nodes: by depth, where there is something to know.
-        lore: what is needed to make a node where there is none yet.
-        stays: what is below is not its owner's alone: others may still insert something here
-            when all that hangs here has come to its end; and it can't be handed out as a whole.
-        users: pieces and segments with something to do that hang at one of its nodes.
-        is_idle: it has come to its end, and stays.
-    """
-
-    above: Place | None
-    choices: list[Choice]
-    nodes: dict[int, Node]
-    lore: PathFacts
-    stays: bool = False
-    users: int = 0
-    is_idle: bool = False
-
-    @property
-    def begin(self) -> int:
-        """The index of its first step."""
-        return 0 if self.above is None else self.above.depth
-
-    @property
-    def first(self) -> int:
-        """The depth of its first node."""
-        return 0 if self.above is None else self.above.depth + 1
-
-    @property
-    def last(self) -> int:
-        """The depth of its last node."""
-        return len(self.choices) + self.begin
-
-    @property
-    def shallowest(self) -> int | None:
-        """The depth of the first node with something to hand out."""
-        return min((depth for depth, node in self.nodes.items() if node.waiting), default=None)
-
-
-@dataclass(frozen=True, slots=True)
-class AttachPoint:
-    """Where a piece hangs: everything behind a step that leaves a node of the trunk.
-
-    Parameters:
-        place: the node.
-        choice: of the step.
-    """
-
-    place: Place
-    choice: Choice
-
-
-class Trunk(Generic[Node, PathFacts]):
+class Trunk(Generic[Node, Insertion]):
     """Segments by name, and where pieces hang.
 
+    Subclasses say how a branch of a node is handed out, and what becomes of an insertion.
+
     Parameters:
-        named: names given out so far.
+        kind: the class of its nodes.
     """
 
-    def __init__(self, named: int = 0) -> None:
-        self.named = named
-        self.segments: dict[str, Segment[Node, PathFacts]] = {}
+    def __init__(self, kind: type[Node]) -> None:
+        self._kind = kind
+        self.named = 0
+        self.segments: dict[str, Segment[Node]] = {}
         self.pieces: dict[str, AttachPoint | None] = {}
         self._behind: dict[tuple[Place, Choice], str] = {}
+
+    # -- what strategies differ in -----------------------------------------------------
+
+    def new_node(self, segment: Segment[Node], depth: int) -> Node:
+        """The node at a depth of which only is known how the segment goes on there."""
+        raise NotImplementedError
+
+    def insert(self, hanging: AttachPoint, insertion: Insertion) -> None:
+        """Insert what a piece has found at a node above it."""
+        raise NotImplementedError
+
+    def _hold(self, piece: str, place: Place) -> Part[Node] | None:
+        """Hand out a branch of a node; ``None`` if it turns out that there is none."""
+        raise NotImplementedError
+
+    def _unlock(self, part: Part[Node] | None, piece: str, began: Sequence[Event] | None) -> None:
+        """It is known how far the branch has come that a piece was for.
+
+        Parameters:
+            part: what is left of the piece.
+            piece: its name.
+            began: the first events of the branch; none if it is given up; ``None`` if it was not
+                begun, or is none.
+        """
+        raise NotImplementedError
+
+    # -- pieces ------------------------------------------------------------------------
+
+    def next_part(self, wanted: int = 1) -> Part[Node] | None:
+        """A part that nobody has: a segment as a whole, or a branch of a node.
+
+        Parameters:
+            wanted: if there are not so many segments, one of them is cut.
+        """
+        while opened := self._opened():
+            # Behind the shallowest open node there should be most.
+            name = min(opened, key=lambda each: opened[each])
+            segment, depth = self.segments[name], opened[name]
+            part: Part[Node] | None
+            if segment.users or segment.stays:
+                part = self._hold(self.new_name(), Place(name, depth))
+                if part is None:
+                    self.let_go(name)
+                    continue
+            elif len(opened) < wanted and self._cut(name, depth):
+                continue
+            else:
+                top = max(depth for depth, node in segment.nodes.items() if node.waiting)
+                choices = self.choices_to(Place(name, top))
+                nodes = {depth: node for depth, node in segment.nodes.items() if depth <= top}
+                above = segment.above
+                hanging = None if above is None else AttachPoint(above, segment.choices[0])
+                self.remove(name)
+                part = Part(self.new_name(), hanging, choices, nodes, segment.facts)
+            self.attach(part.name, part.hanging)
+            return part
+        return None
+
+    def _opened(self) -> dict[str, int]:
+        """The segments with something to hand out, and at which depth the first of it is."""
+        return {
+            name: depth
+            for name, segment in self.segments.items()
+            if not segment.is_idle and (depth := segment.shallowest) is not None
+        }
+
+    def _cut(self, name: str, depth: int) -> bool:
+        """Divide a segment, at which nothing hangs, below a node; False if nothing is there."""
+        # Segments that have come to their end may hang at the lower part: as nobody is left who
+        # could insert something there, nobody will look for them.
+        segment = self.segments[name]
+        nodes = below(segment.nodes, depth)
+        if not any(node.waiting for node in nodes.values()):
+            return False
+        for each in nodes:
+            del segment.nodes[each]
+        until = depth - segment.begin
+        choices = segment.choices[until:]
+        del segment.choices[until:]
+        self.add(
+            self.new_name(), Segment(Place(name, depth), choices, nodes, segment.facts.cut(depth))
+        )
+        return True
+
+    def take_back(
+        self,
+        piece: str,
+        part: Part[Node] | None,
+        insertions: Sequence[Insertion],
+        began: Sequence[Event] | None,
+    ) -> None:
+        """A piece comes back.
+
+        Parameters:
+            piece: its name.
+            part: what is left of it; ``None``: nothing.
+            insertions: what it has found for nodes above it.
+            began: see :meth:`_unlock`.
+        """
+        self._unlock(part, piece, began)
+        hanging = self.pieces[piece]
+        for insertion in insertions:
+            assert hanging is not None
+            self.insert(hanging, insertion)
+        if part is not None:
+            segment = part.segment()
+            if segment.shallowest is not None:
+                self.add(self.new_name(), segment)
+        self.detach(piece)
+
+    def node_at(self, place: Place) -> Node:
+        """The node at a place, made if nothing was known of it."""
+        segment = self.segments[place.segment]
+        node = segment.nodes.get(place.depth)
+        if node is None:
+            node = segment.nodes[place.depth] = self.new_node(segment, place.depth)
+        return node
 
     def new_name(self) -> str:
         """A name that nothing has."""
@@ -130,7 +184,7 @@ class Trunk(Generic[Node, PathFacts]):
         if hanging is not None:
             self._release(hanging.place.segment)
 
-    def add(self, name: str, segment: Segment[Node, PathFacts]) -> None:
+    def add(self, name: str, segment: Segment[Node]) -> None:
         """Add a segment."""
         self.segments[name] = segment
         if segment.above is not None:
@@ -144,16 +198,17 @@ class Trunk(Generic[Node, PathFacts]):
         if segment.above is not None:
             self.segments[segment.above.segment].users -= 1
 
-    def _delete(self, name: str) -> Segment[Node, PathFacts]:
+    def _delete(self, name: str) -> Segment[Node]:
         segment = self.segments.pop(name)
         if segment.above is not None:
             self._behind.pop((segment.above, segment.choices[0]), None)
-        for below in [
-            each
-            for each, other in self.segments.items()
-            if other.above is not None and other.above.segment == name
-        ]:
-            self._delete(below)
+        hanging = [
+            other
+            for other, each in self.segments.items()
+            if each.above is not None and each.above.segment == name
+        ]
+        for other in hanging:
+            self._delete(other)
         return segment
 
     def _release(self, name: str) -> None:
@@ -173,7 +228,7 @@ class Trunk(Generic[Node, PathFacts]):
         if segment.above is not None:
             self._release(segment.above.segment)
 
-    def wake(self, segment: Segment[Node, PathFacts]) -> None:
+    def wake(self, segment: Segment[Node]) -> None:
         """Something was inserted into a segment that had come to its end."""
         while segment.is_idle:
             segment.is_idle = False
@@ -223,33 +278,43 @@ class Trunk(Generic[Node, PathFacts]):
             at = segment.above
         return [choice for stretch in reversed(stretches) for choice in stretch]
 
-    def best(self) -> str | None:
-        """The segment with the shallowest open node: behind that one there should be most."""
-        open_at = {
-            name: depth
-            for name, segment in self.segments.items()
-            if not segment.is_idle and (depth := segment.shallowest) is not None
+    # -- as plain data -----------------------------------------------------------------
+
+    def to_json(self, writer: EventWriter) -> dict[str, Any]:
+        """Plain data."""
+        return {
+            "named": self.named,
+            "pieces": [[name, hanging_to_json(each)] for name, each in self.pieces.items()],
+            "segments": [
+                [
+                    name,
+                    place_to_json(segment.above),
+                    list(segment.choices),
+                    nodes_to_json(writer, segment.nodes),
+                    segment.facts.to_json(writer),
+                    segment.stays,
+                    segment.is_idle,
+                ]
+                for name, segment in self.segments.items()
+            ],
         }
-        return min(open_at, key=lambda name: open_at[name]) if open_at else None
 
-
-def place_to_json(place: Place | None) -> list[Any] | None:
-    """A place as a row."""
-    return None if place is None else [place.segment, place.depth]
-
-
-def place_from_json(row: list[Any] | None) -> Place | None:
-    """The place that :func:`place_to_json` wrote."""
-    return None if row is None else Place(*row)
-
-
-def hanging_to_json(hanging: AttachPoint | None) -> list[Any] | None:
-    """Where a piece hangs, as a row."""
-    if hanging is None:
-        return None
-    return [hanging.place.segment, hanging.place.depth, hanging.choice]
-
-
-def hanging_from_json(row: list[Any] | None) -> AttachPoint | None:
-    """What :func:`hanging_to_json` wrote."""
-    return None if row is None else AttachPoint(Place(row[0], row[1]), row[2])
+    def read(self, reader: EventReader, data: dict[str, Any]) -> None:
+        """Become what :meth:`to_json` wrote."""
+        self.named = data["named"]
+        segments = {
+            name: Segment(
+                place_from_json(above),
+                choices,
+                nodes_from_json(reader, nodes, self._kind),
+                PathFacts.from_json(reader, facts),
+                stays,
+                is_idle=is_idle,
+            )
+            for name, above, choices, nodes, facts, stays, is_idle in data["segments"]
+        }
+        # Those nearer to the root first, for what hangs at another needs that one.
+        for name, segment in sorted(segments.items(), key=lambda each: each[1].first):
+            self.add(name, segment)
+        for name, hanging in data["pieces"]:
+            self.attach(name, hanging_from_json(hanging))

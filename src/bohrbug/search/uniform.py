@@ -11,7 +11,7 @@ from typing import Any
 from bohrbug.model.plan import Choice, Plan, UniformRandom
 from bohrbug.model.trace import Trace
 from bohrbug.search.branching import BRANCHING_LIMIT, Tally, counted, last_branching_step
-from bohrbug.search.divisible import VERSION, State, checked_state
+from bohrbug.search.divisible import Dividing, State
 from bohrbug.search.estimates import rounded_up
 from bohrbug.search.plain import random_from_json, random_to_json
 from bohrbug.search.sampling import CONFIDENCE, unseen_probability
@@ -54,7 +54,7 @@ class _Work:
 _WHOLE = Part([], 0, 1.0, 1.0)
 
 
-class UniformSampling:
+class UniformSampling(Dividing):
     """Uniform sampling of the interleaving tree without repeats.
 
     As a random walk, which takes each option of a step with the same probability, but no
@@ -107,7 +107,6 @@ class UniformSampling:
         self._plan: Plan | None = None
         # In a worker: its parts, and how many leaves the first process knew.
         self._work: list[_Work] | None = None
-        self._charged = 0
         self._known_before = 0
         # In the first process: parts that wait for a worker, of so many draws, and pieces that
         # are with workers.
@@ -125,7 +124,7 @@ class UniformSampling:
         """See :class:`~bohrbug.search.strategy.Strategy`."""
         if self._plan is None and self._can_draw():
             self._drawn_at = self._random.getstate()
-            prefix = (*self._part.prefix, *self._tree.draw(self._random))
+            prefix = (*self._drawn_from.prefix, *self._tree.draw(self._random))
             self._plan = Plan(prefix, UniformRandom(self._random.getrandbits(32)))
         return self._plan
 
@@ -140,15 +139,14 @@ class UniformSampling:
         return True
 
     @property
-    def _part(self) -> Part:
-        """What is drawn from."""
+    def _drawn_from(self) -> Part:
         return self._work[0].part if self._work else _WHOLE
 
     def observe(self, trace: Trace) -> None:
         """See :class:`~bohrbug.search.strategy.Strategy`."""
         prefix = self._plan.prefix if self._plan is not None else ()
         self._plan = None
-        part = self._part
+        part = self._drawn_from
         if self._work is not None:
             part.draws -= 1
         else:
@@ -230,65 +228,39 @@ class UniformSampling:
     # -- dividing ----------------------------------------------------------------------
 
     def _put_back(self) -> None:
-        """Take back a plan that was proposed and not executed: it is drawn again."""
         if self._plan is not None:
+            # It is drawn again.
             self._plan = None
             self._random.setstate(self._drawn_at)
 
-    def state(self) -> State:
-        """See :class:`~bohrbug.search.divisible.Divisible`."""
-        self._put_back()
+    def _all(self) -> State:
         if self._work is not None:
             parts = [_part_to_json(work.part, work.tree.to_json()) for work in self._work]
-            return self._piece(parts, self._random, self._tally)
+            return self._piece(parts, self._random, self._known_before)
         return {
-            **self._head(),
             "random": random_to_json(self._random),
             "remaining": self._remaining,
-            "tally": self._tally.to_json(),
             "tree": self._tree.to_json(),
-            "estimates": str(self._estimates),
-            "estimated": self._estimated,
             "out": self._out,
         }
 
-    def _head(self) -> State:
-        return {"strategy": self.name, "version": VERSION}
+    def _piece(self, parts: list[Any], random: Random, known_before: int) -> State:
+        at = random_to_json(random)
+        return {"random": at, "parts": parts, "known_before": known_before}
 
-    def _piece(self, parts: list[Any], random: Random, tally: Tally) -> State:
-        is_own = self._work is not None
-        return {
-            **self._head(),
-            "random": random_to_json(random),
-            "tally": tally.to_json(),
-            "parts": parts,
-            "charged": self._charged if is_own else sum(part[1] for part in parts),
-            "known_before": self._known_before if is_own else self._tree.remembered,
-            "estimates": str(self._estimates if is_own else 0.0),
-            "estimated": self._estimated if is_own else 0,
-        }
-
-    def restore(self, state: State) -> None:
-        """See :class:`~bohrbug.search.divisible.Divisible`."""
-        state = checked_state(state, self.name)
+    def _become(self, state: State) -> None:
         self.restart()
         self._random = random_from_json(state["random"])
-        self._tally = Tally.from_json(state["tally"])
-        # As text, for it may be infinite.
-        self._estimates = float(state["estimates"])
-        self._estimated = state["estimated"]
         if "parts" in state:
             self._work = [_part_from_json(row, self._room) for row in state["parts"]]
-            self._charged = state["charged"]
             self._known_before = state["known_before"]
             return
         self._remaining = state["remaining"]
         self._tree.merge(state["tree"])
         self._out = state["out"]
 
-    def take_piece(self, most: int) -> State | None:
-        """See :class:`~bohrbug.search.divisible.Divisible`; all of a round has to come back."""
-        self._put_back()
+    def _cut(self, most: int, wanted: int) -> State | None:  # noqa: ARG002
+        # All of a round has to come back before the next one is allotted.
         if not self._allotted and not self._out and self._can_draw():
             # Not too many, for the tree may turn out to be small.
             self._round = max(FIRST_ROUND, GROWTH * self._tally.executions)
@@ -297,10 +269,10 @@ class UniformSampling:
             self._allotted = self._tree.allot(self._random, self._round, LARGEST_PART)
         if not self._allotted or most < 1:
             return None
-        wanted = min(most, -(-self._round // PIECES))
+        enough = min(most, -(-self._round // PIECES))
         rows: list[Any] = []
         draws = 0
-        while self._allotted and draws < wanted:
+        while self._allotted and draws < enough:
             part = self._allotted.pop()
             # What is too much for the budget of a piece is drawn anew in the next round.
             part.draws = min(part.draws, most - draws)
@@ -309,29 +281,25 @@ class UniformSampling:
         if self._remaining is not None:
             self._remaining -= draws
         self._out += 1
-        return self._piece(rows, Random(self._random.getrandbits(64)), Tally())
+        random = Random(self._random.getrandbits(64))
+        return self._piece(rows, random, self._tree.remembered)
 
-    def split(self) -> State | None:
-        """See :class:`~bohrbug.search.divisible.Divisible`: pieces are small enough."""
-        return None
-
-    def merge(self, state: State) -> None:
-        """See :class:`~bohrbug.search.divisible.Divisible`."""
-        state = checked_state(state, self.name)
-        self._put_back()
-        tally = Tally.from_json(state["tally"])
-        self._tally.add(tally)
-        self._estimates += float(state["estimates"])
-        self._estimated += state["estimated"]
+    def _add(self, state: State) -> None:
         if self._remaining is not None:
-            self._remaining += state["charged"] - tally.executions
+            self._remaining += sum(draws for _, draws, *_ in state["parts"])
         for row in state["parts"]:
             self._tree.graft(row[-1], row[0])
         self._out -= 1
 
-    def position(self) -> None:
-        """A tree has no such sequence: see :class:`~bohrbug.search.divisible.Divisible`."""
-        return
+    def _figures(self) -> State:
+        # As text, for it may be infinite.
+        estimates = str(self._estimates)
+        return {**super()._figures(), "estimates": estimates, "estimated": self._estimated}
+
+    def _add_figures(self, figures: State) -> None:
+        super()._add_figures(figures)
+        self._estimates += float(figures["estimates"])
+        self._estimated += figures["estimated"]
 
 
 def _part_to_json(part: Part, tree: dict[str, Any]) -> list[Any]:

@@ -9,7 +9,6 @@ from bohrbug.exploration.figures import Figures, Signature
 from bohrbug.exploration.parallel.crew import Crew
 from bohrbug.exploration.parallel.messages import Piece
 from bohrbug.exploration.parallel.worker import Task
-from bohrbug.exploration.saving import SavedPiece
 from bohrbug.model.outcome import OutcomeKind
 from bohrbug.model.plan import Plan
 from bohrbug.search.divisible import is_divisible
@@ -19,9 +18,6 @@ if TYPE_CHECKING:
 
 LOOKS = 3
 """Executions of a plan that showed a worker more of the test: one may rewrite, the next see."""
-
-STATE_EVERY = 1.0
-"""Seconds after which workers tell how far they are, if the exploration is kept in a file."""
 
 
 def search_together(explorer: Explorer, settle: Callable[[int], object] | None) -> None:
@@ -41,7 +37,6 @@ def search_together(explorer: Explorer, settle: Callable[[int], object] | None) 
         known_failures=frozenset(findings.failures),
         known_races=frozenset(findings.races),
         known_predictions=explorer.directing.known,
-        state_every=STATE_EVERY if explorer.can_save else None,
     )
     chief = _ExplorersChief(explorer)
     Crew(options.workers, chief, explorer.learner, strategy, task, settle).work()
@@ -137,4 +132,4 @@ class _ExplorersChief:
 
     def save(self, pieces: list[Piece]) -> None:
         if self._explorer.is_saving:
-            self._explorer.save([SavedPiece(piece.state, piece.figures) for piece in pieces])
+            self._explorer.save([piece.state for piece in pieces])

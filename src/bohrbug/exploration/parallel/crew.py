@@ -17,21 +17,19 @@ from bohrbug.exploration.learning import Learner
 from bohrbug.exploration.parallel.messages import (
     Channel,
     End,
-    Finished,
     FoundFailure,
     FoundLockOrder,
     FoundRace,
+    GaveBack,
     Hung,
     Learned,
     Piece,
-    Progressed,
-    Reported,
     readable,
 )
 from bohrbug.exploration.parallel.shared import SharedNumbers
 from bohrbug.exploration.parallel.worker import Task, Worker, live_as_worker
 from bohrbug.model.plan import Plan
-from bohrbug.search.divisible import Divisible, Sharing
+from bohrbug.search.divisible import Divisible
 
 IN_SEQUENCE = 32
 """Plans of one sequence that a worker takes at a time, if those after a failure are not wanted."""
@@ -137,12 +135,23 @@ class Chief(Protocol):
 
 @dataclass(slots=True)
 class _Hired:
-    """What the first process knows of a worker."""
+    """What the first process knows of a worker.
+
+    Parameters:
+        number: from 0.
+        process: its id.
+        channel: to it.
+        piece: what it has.
+        since: when it got that.
+        asked: when it was asked to give that back, if it was.
+    """
 
     number: int
     process: int
     channel: Channel
     piece: Piece | None = None
+    since: float = 0.0
+    asked: float | None = None
 
 
 class Crew:
@@ -188,8 +197,7 @@ class Crew:
 
         When it returns, the workers have ended and the strategy knows all that is left.
         """
-        if isinstance(self._strategy, Sharing):
-            self._strategy.begin_sharing()
+        self._strategy.begin_sharing()
         try:
             for number in range(self._size):
                 self._hire(number)
@@ -228,43 +236,56 @@ class Crew:
     # -- work ----------------------------------------------------------------------
 
     def _assign(self) -> None:
-        """Give whoever has nothing to do a piece; or let the others split off some."""
+        """Give whoever has nothing to do a piece; or let others give theirs back to be cut."""
         idle = [hired for hired in self._hired if hired.piece is None]
-        for hired in idle:
-            piece = self._waiting.popleft() if self._waiting else self._next_piece()
+        while idle:
+            piece = self._waiting.popleft() if self._waiting else self._next_piece(len(idle))
             if piece is None:
                 break
-            hired.piece = piece
-            self._shared.set_executions(hired.number, piece.figures.executions)
+            hired = idle.pop(0)
+            hired.piece, hired.since, hired.asked = piece, _now(), None
+            self._shared.ask(hired.number, False)
             self._send(hired, piece)
-        self._shared.hungry = sum(hired.piece is None for hired in self._hired)
+        if idle:
+            self._ask(len(idle))
 
-    def _next_piece(self) -> Piece | None:
-        if self._first is not None:
-            # What is left of the sequence comes after the failure.
+    def _ask(self, wanted: int) -> None:
+        """Let so many workers give back what they have, those first who have had it longest."""
+        now = _now()
+        busy = [hired for hired in self._hired if hired.piece is not None]
+        # One that does not answer has not enough for two.
+        wanted -= sum(hired.asked is not None and now - hired.asked < LOOK_EVERY for hired in busy)
+        others = sorted((each for each in busy if each.asked is None), key=lambda each: each.since)
+        for hired in others[: max(wanted, 0)]:
+            hired.asked = now
+            self._shared.ask(hired.number, True)
+
+    def _next_piece(self, wanted: int) -> Piece | None:
+        strategy = self._strategy
+        position = strategy.position()
+        if position is not None and position >= self._shared.limit:
+            # What is left of the sequence comes after a failure.
             return None
         most = self._spare()
         if most < 1:
             return None
-        strategy = self._strategy
         # Some of the budget stays here, so that those who end early get more.
         most = max(most // (2 * self._size), 1)
-        if strategy.position() is not None:
+        if position is not None:
             # In order, or a failure late in the sequence is found before an early one.
             stops = self._chief.stops_at_first_failure
             most = min(most, IN_SEQUENCE if stops else MOST_IN_SEQUENCE)
-        state = strategy.take_piece(most)
+        state = strategy.take_piece(most, wanted)
         if state is None and not self._pieces():
             # All has come back: this may be the time for the next bound, or the next strategy.
             if strategy.next_plan() is None:
                 return None
-            state = strategy.take_piece(most)
+            state = strategy.take_piece(most, wanted)
         return None if state is None else Piece(state, most)
 
     def _spare(self) -> int:
         """How much of the budget is not with workers."""
-        out = sum(piece.most + piece.figures.executions for piece in self._pieces())
-        return self._chief.executions_left - out
+        return self._chief.executions_left - sum(piece.most for piece in self._pieces())
 
     def _send(self, hired: _Hired, message: Piece | End) -> None:
         # A worker that is gone is noticed by what it does not say any more.
@@ -289,21 +310,11 @@ class Crew:
         chief = self._chief
         self._deaths = 0
         match message:
-            case Progressed(piece, given):
-                hired.piece = piece
-                if given is not None:
-                    self._waiting.append(given)
-                    self._assign()
-            case Reported(piece, news):
-                hired.piece = piece
-                self._strategy.merge(news)
-                if not self._shared.stop:
-                    self._assign()
-            case Finished(piece):
+            case GaveBack(state, figures):
                 hired.piece = None
-                chief.take_figures(piece.figures)
+                chief.take_figures(figures)
                 self._shared.set_executions(hired.number, 0)
-                self._strategy.merge(piece.state)
+                self._strategy.merge(state)
                 if not self._shared.stop:
                     self._assign()
             case FoundFailure(plan, signature, position):
@@ -317,8 +328,10 @@ class Crew:
                 chief.take_race(plan)
             case FoundLockOrder(plan):
                 chief.take_lock_order(plan, self._spare())
-            case Learned(plan):
-                self._lesson = plan
+            case Learned(plan, position):
+                # What is learned behind a failure need not stop those before it.
+                if position is None or position < self._shared.limit:
+                    self._lesson = plan
             case Hung(text):
                 chief.note_hang(text)
 
@@ -363,13 +376,11 @@ class Crew:
             if code and not self._shared.stop:
                 self._chief.note_death(f"a worker process {_how(code)}")
             return
-        if isinstance(self._strategy, Sharing):
-            self._strategy.lost_a_worker()
+        self._strategy.lost_a_worker()
         piece.died += 1
         if piece.died < 2 or self._shared.stop:
             self._waiting.append(piece)
         else:
-            self._chief.take_figures(piece.figures)
             self._chief.note_death(
                 f"a part of the search was given up: two worker processes, one after the other, "
                 f"{_how(code)} in it"
@@ -421,7 +432,6 @@ class Crew:
     def _take_back(self) -> None:
         """What nobody has finished goes back to where all is known."""
         for piece in self._pieces():
-            self._chief.take_figures(piece.figures)
             self._strategy.merge(piece.state)
         self._waiting.clear()
         self._hired.clear()

@@ -7,7 +7,7 @@ import pickle
 import select
 import struct
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from bohrbug.exploration.figures import Figures, Signature
@@ -22,18 +22,16 @@ _HEADER = struct.Struct("!Q")
 
 @dataclass(slots=True)
 class Piece:
-    """A part of the work, with what its executions have given up to now.
+    """A part of the work.
 
     Parameters:
         state: see :class:`~bohrbug.search.divisible.Divisible`.
-        most: executions that may still be spent on it.
-        figures: of those that were made.
+        most: executions that may be spent on it.
         died: workers that have died over it.
     """
 
     state: State
     most: int
-    figures: Figures = field(default_factory=Figures)
     died: int = 0
 
 
@@ -68,9 +66,15 @@ class FoundLockOrder:
 
 @dataclass(slots=True)
 class Learned:
-    """From a worker: after this plan it sees more of the test than the others do."""
+    """From a worker: after this plan it sees more of the test than the others do, and ends.
+
+    Parameters:
+        plan: which one.
+        position: see :class:`FoundFailure`.
+    """
 
     plan: Plan
+    position: int | None
 
 
 @dataclass(slots=True)
@@ -81,31 +85,16 @@ class Hung:
 
 
 @dataclass(slots=True)
-class Progressed:
-    """From a worker: how far it is; with a part of its work for another, if it has split."""
-
-    piece: Piece
-    given: Piece | None = None
-
-
-@dataclass(slots=True)
-class Reported:
-    """From a worker: what the first process has to take in before the piece is done.
+class GaveBack:
+    """From a worker: its piece is done, or others need some of it, or it was told to stop.
 
     Parameters:
-        piece: what is left of it after this.
-        news: see :meth:`~bohrbug.search.divisible.Reporting.report`.
+        state: what is left of the piece.
+        figures: of the executions that were made.
     """
 
-    piece: Piece
-    news: State
-
-
-@dataclass(slots=True)
-class Finished:
-    """From a worker: its piece is done, or it was told to stop."""
-
-    piece: Piece
+    state: State
+    figures: Figures
 
 
 @dataclass(slots=True)

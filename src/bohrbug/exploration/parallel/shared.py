@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import mmap
 
-_STOP, _HUNGRY, _LIMIT, _FIRST = 0, 1, 2, 3
+_STOP, _LIMIT, _FIRST = 0, 1, 2
 NO_LIMIT = (1 << 62) - 1
 
 
@@ -16,7 +16,8 @@ class SharedNumbers:
     """
 
     def __init__(self, workers: int) -> None:
-        self._memory = mmap.mmap(-1, 8 * (_FIRST + workers))
+        self._workers = workers
+        self._memory = mmap.mmap(-1, 8 * (_FIRST + 2 * workers))
         self._numbers = memoryview(self._memory).cast("q")
         self._numbers[_LIMIT] = NO_LIMIT
 
@@ -30,15 +31,6 @@ class SharedNumbers:
         self._numbers[_STOP] = value
 
     @property
-    def hungry(self) -> int:
-        """How many workers have nothing to do: the others are to split off some of theirs."""
-        return self._numbers[_HUNGRY]
-
-    @hungry.setter
-    def hungry(self, value: int) -> None:
-        self._numbers[_HUNGRY] = value
-
-    @property
     def limit(self) -> int:
         """Plans from this position on need not be executed any more."""
         return self._numbers[_LIMIT]
@@ -47,10 +39,18 @@ class SharedNumbers:
     def limit(self, value: int) -> None:
         self._numbers[_LIMIT] = value
 
+    def is_asked(self, worker: int) -> bool:
+        """Whether a worker is to give back what it has, if that is enough for two."""
+        return bool(self._numbers[_FIRST + self._workers + worker])
+
+    def ask(self, worker: int, value: bool) -> None:
+        """Let a worker give back what it has, or not."""
+        self._numbers[_FIRST + self._workers + worker] = value
+
     def set_executions(self, worker: int, executions: int) -> None:
         """How many executions a worker has made of its piece."""
         self._numbers[_FIRST + worker] = executions
 
     def executions(self) -> int:
         """Executions that workers have made of the pieces that they are at."""
-        return sum(self._numbers[_FIRST:])
+        return sum(self._numbers[_FIRST : _FIRST + self._workers])

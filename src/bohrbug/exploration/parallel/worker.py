@@ -18,15 +18,13 @@ from bohrbug.exploration.learning import Learner
 from bohrbug.exploration.parallel.messages import (
     Channel,
     End,
-    Finished,
     FoundFailure,
     FoundLockOrder,
     FoundRace,
+    GaveBack,
     Hung,
     Learned,
     Piece,
-    Progressed,
-    Reported,
 )
 from bohrbug.exploration.parallel.shared import SharedNumbers
 from bohrbug.exploration.prediction import is_sampled
@@ -34,13 +32,20 @@ from bohrbug.model.outcome import OutcomeKind
 from bohrbug.model.plan import Plan
 from bohrbug.model.trace import Trace
 from bohrbug.monitors.lock_order import lock_cycles, nestings_of
-from bohrbug.search.divisible import Divisible, Reporting
+from bohrbug.search.divisible import Divisible
 
 REPORTED = 5
 """Executions with the same failure that are told of, should the first ones not be confirmed."""
 
-BETWEEN_SPLITS = 0.002
-"""Seconds between two times that a worker shares what it has."""
+AT_LEAST = 0.002
+"""Seconds that a worker keeps a piece when others have nothing to do."""
+
+AT_MOST = 1.0
+"""Seconds that it keeps one, so that what others have to know comes to them, and is kept."""
+
+COST = 10
+"""So many times as long as it takes to read or write a piece it is kept when others wait, and ten
+times as long as that if none do."""
 
 _now = time.perf_counter
 _exit, _getppid, _kill, _getpid = os._exit, os.getppid, os.kill, os.getpid
@@ -61,7 +66,6 @@ class Task:
         known_failures: signatures that need not be told of again.
         known_races: the same for data races.
         known_predictions: the same for orders of locks; ``None`` if they are not wanted.
-        state_every: seconds after which to tell how far it is; ``None``: never.
     """
 
     number: int
@@ -70,7 +74,6 @@ class Task:
     known_failures: Collection[Signature]
     known_races: Collection[RaceKey]
     known_predictions: Collection[object] | None
-    state_every: float | None
 
 
 class Worker:
@@ -102,6 +105,8 @@ class Worker:
         self._told_orders: set[object] = set()
         self._interrupted = False
         self._ends = False
+        # Seconds that it took to write the last piece.
+        self._cost = 0.0
 
     # -- life --------------------------------------------------------------------
 
@@ -127,13 +132,13 @@ class Worker:
     # -- a piece -----------------------------------------------------------------
 
     def _work(self, piece: Piece) -> None:
-        """Execute plans of a piece until it is done, its limit is reached or all have to stop."""
+        """Execute plans of a piece until it is done or to be given back."""
         strategy, shared, task = self._strategy, self._shared, self._task
+        received = _now()
         strategy.restore(piece.state)
-        reporting = strategy if isinstance(strategy, Reporting) else None
-        figures, left = piece.figures, piece.most
-        told = shared_at = _now()
-        shared.set_executions(task.number, figures.executions)
+        began = _now()
+        cost = max(began - received, self._cost)
+        figures, left = Figures(), piece.most
         let_foresee(self._learner.runtime, strategy, lambda: left)
         while left > 0 and not shared.stop and not self._interrupted and not self._ends:
             plan = strategy.next_plan()
@@ -146,40 +151,28 @@ class Worker:
                 break
             left -= 1
             shared.set_executions(task.number, figures.executions)
-            now = _now()
-            if reporting is not None:
-                wanted = bool(shared.hungry) and now - shared_at > BETWEEN_SPLITS
-                news = reporting.report(wanted)
-                if news is not None:
-                    self._channel.send(Reported(self._piece(figures, left), news))
-                    told = _now()
-                if wanted:
-                    # What is looked for and written costs time: the more of it, the less often.
-                    shared_at = _now() + 10 * (_now() - now)
-            if (
-                reporting is None
-                and shared.hungry
-                and now - shared_at > BETWEEN_SPLITS
-                and left > 1
-            ):
-                shared_at = now
-                given = strategy.split()
-                if given is not None:
-                    most = left // 2
-                    left -= most
-                    self._tell(figures, left, Piece(given, most, Figures()))
-                    told = now
-            elif task.state_every is not None and now - told > task.state_every:
-                self._tell(figures, left)
-                # What is written costs time: the more of it, the less often.
-                told = _now() + 20 * (_now() - now)
-        self._channel.send(Finished(self._piece(figures, left)))
+            if self.gives_back(piece, _now() - began, cost):
+                break
+        ended = _now()
+        state = strategy.state()
+        self._cost = _now() - ended
+        self._channel.send(GaveBack(state, figures))
 
-    def _tell(self, figures: Figures, left: int, given: Piece | None = None) -> None:
-        self._channel.send(Progressed(self._piece(figures, left), given))
+    def gives_back(self, piece: Piece, kept: float, cost: float) -> bool:
+        """Whether it is time to give a piece back that is not done.
 
-    def _piece(self, figures: Figures, left: int) -> Piece:
-        return Piece(self._strategy.state(), left, figures)
+        Parameters:
+            piece: the piece.
+            kept: seconds since it came.
+            cost: seconds that it takes to read or to write it.
+        """
+        if piece.died:
+            # In smaller pieces nobody would see that they die over it again and again.
+            return False
+        if kept > max(AT_MOST, 10 * COST * cost):
+            return True
+        is_asked = self._shared.is_asked(self._task.number)
+        return is_asked and kept > max(AT_LEAST, COST * cost) and self._strategy.can_be_cut()
 
     # -- an execution --------------------------------------------------------------
 
@@ -206,12 +199,12 @@ class Worker:
         if trace.outcome.kind in (OutcomeKind.HANG, OutcomeKind.STEP_LIMIT):
             self._ends = True
             if trace.outcome.kind is OutcomeKind.HANG and learner.look_closer():
-                self._channel.send(Learned(again))
+                self._channel.send(Learned(again, position))
             else:
                 self._channel.send(Hung(trace.outcome.message))
         elif learned:
             self._ends = True
-            self._channel.send(Learned(again))
+            self._channel.send(Learned(again, position))
         return True
 
     def _look_at(self, trace: Trace, position: int | None, figures: Figures) -> None:

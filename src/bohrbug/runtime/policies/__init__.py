@@ -21,18 +21,12 @@ from bohrbug.model.plan import (
 )
 from bohrbug.runtime.policies.aligned import AlignedDecider
 from bohrbug.runtime.policies.asking import AskDecider, Asked
-from bohrbug.runtime.policies.basic import (
-    NonPreemptiveDecider,
-    PriorityDecider,
-    SegmentsDecider,
-    UniformRandomDecider,
-)
+from bohrbug.runtime.policies.basic import NonPreemptiveDecider, SegmentsDecider
 from bohrbug.runtime.policies.decider import Decider, TaskView, earliest, next_in_turn
+from bohrbug.runtime.policies.in_c import drawing_decider
 from bohrbug.runtime.policies.ordered import OrderedDecider
-from bohrbug.runtime.policies.partial_order import PartialOrderDecider
 from bohrbug.runtime.policies.reads_from import ReadsFromDecider
 from bohrbug.runtime.policies.sleeping import Effect, SleepingDecider
-from bohrbug.runtime.policies.weighted import WeightedRandomDecider
 
 POLICIES: frozenset[type[Policy]] = frozenset(get_args(Policy))
 """The policies that have an executor in Python: all."""
@@ -62,22 +56,16 @@ def decider_for(
         ask: ends the execution at the decision that the policy ``Ask`` leaves to somebody else.
     """
     match policy:
-        case UniformRandom():
-            return UniformRandomDecider(policy.seed)
+        case UniformRandom() | Priorities() | PartialOrder() | WeightedRandom():
+            return drawing_decider(policy)
         case NonPreemptive():
             return NonPreemptiveDecider()
         case Ask():
             return AskDecider(policy, ask)
-        case Priorities():
-            return PriorityDecider(policy)
         case Segments():
             return SegmentsDecider(policy)
         case Ordered():
             return OrderedDecider(policy)
-        case PartialOrder(seed, points):
-            return PartialOrderDecider(seed, points)
-        case WeightedRandom():
-            return WeightedRandomDecider(policy)
         case ReadsFrom():
             return ReadsFromDecider(policy)
         case Sleeping():

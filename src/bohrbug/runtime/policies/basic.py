@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from random import Random
-
-from bohrbug.accelerator import native
-from bohrbug.accelerator.plain import plain
+from bohrbug.model.operation import TaskId
 from bohrbug.model.plan import Priorities, Segments
-from bohrbug.runtime.policies.decider import Drawing, Tasks, TaskView, earliest, next_in_turn
-
-_64_BITS = (1 << 64) - 1
+from bohrbug.runtime.policies.decider import Tasks, TaskView, earliest, next_in_turn
+from bohrbug.runtime.policies.drawing import Drawing
 
 
 class NonPreemptiveDecider:
@@ -30,34 +26,21 @@ class NonPreemptiveDecider:
         return 0
 
 
-@plain
-class UniformRandomDecider:
-    """Every option with the same probability.
+class UniformRandomDecider(Drawing):
+    """Every option with the same probability."""
 
-    Draws by SplitMix64 (Steele, Lea and Flood, *Fast splittable pseudorandom number generators*,
-    OOPSLA 2014, figure 17): seeding the Mersenne twister takes longer than a short execution.
-    """
-
-    __slots__ = ("_state",)
-
-    def __init__(self, seed: int) -> None:
-        self._state = seed
+    __slots__ = ()
 
     def choose(
         self, running: TaskView, enabled: Tasks, timed: Tasks, yielded: bool, step: int
     ) -> TaskView:
         """See :class:`Decider`."""
-        options = [*enabled, *timed] if timed else enabled
-        number = len(options)
-        return options[self.value(number)] if number > 1 else options[0]
+        options = [*enabled, *timed]
+        return options[self._random.below(len(options)) if len(options) > 1 else 0]
 
-    def value(self, arity: int) -> int:
-        """Any value, with the same probability."""
-        self._state = state = (self._state + 0x9E3779B97F4A7C15) & _64_BITS
-        state = (state ^ (state >> 30)) * 0xBF58476D1CE4E5B9 & _64_BITS
-        state = (state ^ (state >> 27)) * 0x94D049BB133111EB & _64_BITS
-        # Its upper half as a fraction of 2 ** 32.
-        return ((state ^ (state >> 31)) >> 32) * arity >> 32
+
+MOST_CHANGES = 64
+"""Changes of priority that PCT can make in an execution."""
 
 
 class PriorityDecider(Drawing):
@@ -69,47 +52,51 @@ class PriorityDecider(Drawing):
     as what follows a yield may be what has to come first.
     """
 
-    __slots__ = ("_changes", "_lowest", "_priorities")
+    __slots__ = ("_changes", "_decided_until", "_lowest", "_priorities")
 
     def __init__(self, policy: Priorities) -> None:
-        self._random = Random(policy.seed)
+        super().__init__(policy.seed)
         length = max(policy.length, 1)
-        self._changes: dict[int, int] = {}
-        for priority in range(1, policy.depth):
-            self._changes[self._random.randrange(length)] = -priority
-        self._priorities: dict[str, float] = {}
-        self._lowest = float(-policy.depth)
+        drawn = range(min(policy.depth - 1, MOST_CHANGES))
+        self._changes = [self._random.below(length) for _ in drawn]
+        self._decided_until = 0
+        self._priorities: dict[TaskId, int] = {}
+        self._lowest = -policy.depth
 
-    def _priority(self, task: TaskView) -> float:
+    def _best(self, options: Tasks) -> TaskView:
+        return options[0] if len(options) == 1 else max(options, key=self._priority)
+
+    def _priority(self, task: TaskView) -> int:
         priority = self._priorities.get(task.id)
         if priority is None:
-            priority = self._priorities[task.id] = self._random.random()
+            priority = self._priorities[task.id] = self._random.priority()
         return priority
 
     def choose(
         self, running: TaskView, enabled: Tasks, timed: Tasks, yielded: bool, step: int
     ) -> TaskView:
         """See :class:`Decider`."""
+        # Data choices are steps, too, and a change that falls on one is made at the next decision;
+        # those of the plan's prefix are past.
+        first = self._decided_until or step
+        self._decided_until = step + 1
         if yielded:
             self._drop(running)
-        options = [*enabled, *timed] if timed else enabled
-        best = options[0]
-        if len(options) > 1:
-            best = max(options, key=self._priority)
-        change = self._changes.get(step)
-        if change is not None:
-            self._priorities[best.id] = change
-            if len(options) > 1:
-                best = max(options, key=self._priority)
-        if best.deadline is not None and best not in enabled:
+        options = [*enabled, *timed]
+        best = self._best(options)
+        for number, change in enumerate(self._changes):
+            if first <= change <= step:
+                self._priorities[best.id] = -number - 1
+                best = self._best(options)
+        if best not in enabled:
             # A fired timeout is a yield: a loop that sleeps must not starve the rest.
             self._drop(best)
         return best
 
     def _drop(self, task: TaskView) -> None:
-        if self._random.random() < 0.5:
+        if self._random.below(2) == 0:
             return
-        self._lowest -= 1.0
+        self._lowest -= 1
         self._priorities[task.id] = self._lowest
 
 
@@ -148,7 +135,3 @@ class SegmentsDecider(NonPreemptiveDecider):
         values = self._values.get(self._chooser)
         value = values.pop() if values else 0
         return value if value < arity else 0
-
-
-if native is not None:
-    native.use_policies(PriorityDecider, UniformRandomDecider)

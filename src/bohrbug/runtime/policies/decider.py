@@ -7,7 +7,6 @@ that the executors serve every runtime written in Python.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from random import Random
 from typing import Protocol, TypeVar
 
 from bohrbug.model.operation import Operation
@@ -49,18 +48,6 @@ class Decider(Protocol):
     def value(self, arity: int) -> int:
         """The value of a data choice among ``range(arity)``."""
         ...
-
-
-class Drawing:
-    """The base of deciders that draw, from ``_random``, which they make from a seed."""
-
-    __slots__ = ("_random",)
-
-    _random: Random
-
-    def value(self, arity: int) -> int:
-        """Any value, with the same probability."""
-        return self._random.randrange(arity)
 
 
 VARIED_AFTER = 20_000

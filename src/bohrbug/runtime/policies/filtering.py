@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container
+from collections.abc import Container
 
-from bohrbug.accelerator import native
 from bohrbug.model.operation import Point, ResourceId
 from bohrbug.model.site import point_of
 from bohrbug.runtime.policies.decider import Tasks, TaskView
 
 
-def _runs_at_once(
+def runs_at_once(
     points: frozenset[Point] | None,
     running: TaskView,
     enabled: Tasks,
     yielded: bool,
     named: Container[ResourceId] = (),
-    /,
 ) -> TaskView | None:
     """A task whose pending operation is no decision, the running one if possible.
 
@@ -49,8 +47,3 @@ def _is_no_decision(task: TaskView, points: frozenset[Point], named: Container[R
         and point_of(operation) not in points
         and operation.resource not in named
     )
-
-
-runs_at_once: Callable[..., TaskView | None] = _runs_at_once
-if native is not None:
-    runs_at_once = native.use_filtering(_runs_at_once, point_of)

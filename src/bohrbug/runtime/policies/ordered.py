@@ -2,26 +2,26 @@
 
 from __future__ import annotations
 
-from random import Random
-
 from bohrbug.model.operation import TaskId
 from bohrbug.model.ordering import Event, Ordering, What
 from bohrbug.model.plan import Ordered
 from bohrbug.model.site import point_of
+from bohrbug.runtime.policies.basic import NonPreemptiveDecider
 from bohrbug.runtime.policies.decider import Tasks, TaskView
+from bohrbug.runtime.policies.drawing import SplitMix
 
 _STAYING = (0.0, 0.5, 0.8, 0.95)
 """How likely the running task goes on, by seed: samples with many preemptions and with few."""
 
 
-class OrderedDecider:
+class OrderedDecider(NonPreemptiveDecider):
     """A task that is about to break an ordering waits as long as another can run.
 
     Among the others seed 0 goes on without preemptions, other seeds choose at random.
     """
 
     def __init__(self, policy: Ordered) -> None:
-        self._random = Random(policy.seed)
+        self._random = SplitMix(policy.seed)
         self._calm = policy.seed == 0
         self._stay = _STAYING[policy.seed % len(_STAYING)]
         self._values = {task: list(reversed(values)) for task, values in policy.values}
@@ -59,33 +59,28 @@ class OrderedDecider:
         self, running: TaskView, enabled: Tasks, timed: Tasks, yielded: bool, step: int
     ) -> TaskView:
         """See :class:`Decider`."""
-        options = [(task, False) for task in enabled] + [(task, True) for task in timed]
-        free = [option for option in options if not self._must_wait(*option)] or options
-        task, fires = self._one_of(free, running, yielded)
-        what = self._what(task, fires)
+        free = [task for task in enabled if not self._must_wait(task, fires=False)]
+        waiting = [task for task in timed if not self._must_wait(task, fires=True)]
+        if not free and not waiting:
+            free, waiting = [*enabled], [*timed]
+        task = self._one_of(running, free, waiting, yielded, step)
+        what = self._what(task, fires=task not in enabled)
         if what is not None:
             self._counts[what] += 1
         self._chooser = task.id
         return task
 
     def _one_of(
-        self, options: list[tuple[TaskView, bool]], running: TaskView, yielded: bool
-    ) -> tuple[TaskView, bool]:
+        self, running: TaskView, enabled: Tasks, timed: Tasks, yielded: bool, step: int
+    ) -> TaskView:
+        options = [*enabled, *timed]
         if len(options) == 1:
             return options[0]
-        going_on = (running, False)
         if self._calm:
-            if not yielded and going_on in options:
-                return going_on
-            enabled = [option for option in options if not option[1]]
-            if not enabled:
-                return min(options, key=_when)
-            later = (option for option in enabled if option[0].index > running.index)
-            return next(later, enabled[0])
-        may_stay = not yielded and going_on in options
-        if may_stay and self._random.random() < self._stay:
-            return going_on
-        return options[int(self._random.random() * len(options))]
+            return super().choose(running, enabled, timed, yielded, step)
+        if not yielded and running in enabled and self._random.fraction() < self._stay:
+            return running
+        return options[self._random.below(len(options))]
 
     def value(self, arity: int) -> int:
         """The next value that the policy has for the task that runs, or else a random one."""
@@ -94,9 +89,4 @@ class OrderedDecider:
             value = values.pop()
             if value < arity:
                 return value
-        return 0 if self._calm else self._random.randrange(arity)
-
-
-def _when(option: tuple[TaskView, bool]) -> tuple[float, int]:
-    deadline = option[0].deadline
-    return (float("inf") if deadline is None else deadline, option[0].index)
+        return 0 if self._calm else self._random.below(arity)

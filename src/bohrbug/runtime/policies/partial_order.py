@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from random import Random
+from collections.abc import Container
 
-from bohrbug.accelerator import native
 from bohrbug.model.operation import Operation, Point, ResourceId, TaskId
-from bohrbug.runtime.policies.decider import Drawing, Tasks, TaskView
+from bohrbug.runtime.policies.decider import Tasks, TaskView
+from bohrbug.runtime.policies.drawing import Drawing
 from bohrbug.runtime.policies.filtering import runs_at_once
 
 
@@ -20,58 +20,53 @@ class PartialOrderDecider(Drawing):
     Parameters:
         seed: determines the priorities.
         points: see :class:`~bohrbug.model.plan.PartialOrder`.
+        named: resources on which every operation is a decision.
     """
 
-    __slots__ = ("_pending", "_points", "_priorities", "_waiting")
+    __slots__ = ("_named", "_pending", "_points", "_priorities")
 
-    def __init__(self, seed: int, points: frozenset[Point] | None) -> None:
-        self._random = Random(seed)
+    def __init__(
+        self, seed: int, points: frozenset[Point] | None, named: Container[ResourceId] = ()
+    ) -> None:
+        super().__init__(seed)
         self._points = points
+        self._named = named
         # By task: the priority of the event that is pending, and what it is.
-        self._priorities: dict[TaskId, float] = {}
-        self._pending: dict[TaskId, Operation] = {}
-        # By resource: the tasks that such an event is of.
-        self._waiting: dict[ResourceId, dict[TaskId, None]] = {}
+        self._priorities: dict[TaskId, int] = {}
+        self._pending: dict[TaskId, Operation | None] = {}
 
     def choose(
         self, running: TaskView, enabled: Tasks, timed: Tasks, yielded: bool, step: int
     ) -> TaskView:
         """See :class:`~bohrbug.runtime.policies.decider.Decider`."""
-        chosen = runs_at_once(self._points, running, enabled, yielded)
+        chosen = self.runs_at_once(running, enabled, yielded)
         if chosen is None:
-            chosen = self._highest([*enabled, *timed] if timed else enabled)
-        self._executed(chosen)
+            chosen = self.highest([*enabled, *timed])
+        self.executed(chosen)
         return chosen
 
-    def _highest(self, options: Tasks) -> TaskView:
+    def runs_at_once(self, running: TaskView, enabled: Tasks, yielded: bool) -> TaskView | None:
+        """A task whose pending operation is no decision; see :func:`.filtering.runs_at_once`."""
+        return runs_at_once(self._points, running, enabled, yielded, self._named)
+
+    def highest(self, options: Tasks) -> TaskView:
+        """The task whose event has the highest priority; one that has none yet draws it."""
         return max(options, key=self._priority)
 
-    def _priority(self, task: TaskView) -> float:
+    def _priority(self, task: TaskView) -> int:
         priority = self._priorities.get(task.id)
         # What was executed is forgotten, so that this is still the same event.
         if priority is None:
-            priority = self._priorities[task.id] = self._random.random()
-            operation = task.pending
-            if operation is not None:
-                self._pending[task.id] = operation
-                self._waiting.setdefault(operation.resource, {})[task.id] = None
+            priority = self._priorities[task.id] = self._random.priority()
+            self._pending[task.id] = task.pending
         return priority
 
-    def _executed(self, task: TaskView) -> None:
-        """An event is no longer pending; those that conflict with it get new priorities."""
-        pending = self._pending
+    def executed(self, task: TaskView) -> None:
+        """An event is no longer pending; those that conflict with it draw new priorities."""
         self._priorities.pop(task.id, None)
-        known = pending.pop(task.id, None)
-        if known is not None:
-            del self._waiting[known.resource][task.id]
-        executed = task.pending
-        if executed is None:
+        self._pending.pop(task.id, None)
+        if task.pending is None:
             return
-        is_write = executed.kind.is_write
-        for other in self._waiting.get(executed.resource, ()):
-            if is_write or pending[other].kind.is_write:
-                self._priorities[other] = self._random.random()
-
-
-if native is not None:
-    native.use_partial_order(PartialOrderDecider)
+        for other, operation in self._pending.items():
+            if operation is not None and task.pending.conflicts_with(operation):
+                self._priorities[other] = self._random.priority()

@@ -8,8 +8,7 @@ from bohrbug.model.operation import Operation, ResourceId, TaskId
 from bohrbug.model.plan import Constraint, ReadsFrom, ResourceEvent
 from bohrbug.model.reads_from import EventCounter
 from bohrbug.runtime.policies.decider import Tasks, TaskView
-from bohrbug.runtime.policies.filtering import runs_at_once
-from bohrbug.runtime.policies.partial_order import PartialOrderDecider
+from bohrbug.runtime.policies.in_c import partial_order_decider
 
 PATIENCE = 20
 """Yields and early timeouts, while something is held back, after which nothing is any more."""
@@ -18,7 +17,7 @@ _UNNAMED = ResourceEvent("", "", "", None, 0)
 """Stands for all events that no constraint names."""
 
 
-class ReadsFromDecider(PartialOrderDecider):
+class ReadsFromDecider:
     """Holds back what would break a constraint; else as POS.
 
     Wolff, Shi, Duck, Mathur and Roychoudhury, *Greybox fuzzing for concurrency testing*,
@@ -40,15 +39,16 @@ class ReadsFromDecider(PartialOrderDecider):
         "_last",
         "_named",
         "_open",
+        "_order",
         "_patience",
         "_readers",
     )
 
     def __init__(self, policy: ReadsFrom) -> None:
-        super().__init__(policy.seed, policy.points)
         self._counter = EventCounter()
         # By resource: what the plan says, and the part of it whose readers were not executed.
         self._constraints: dict[ResourceId, list[Constraint]] = {}
+        self._order = partial_order_decider(policy.seed, policy.points, self._constraints)
         self._readers: set[ResourceEvent] = set()
         # The events that constraints name: to look at an event more closely takes long.
         self._named: set[tuple[TaskId, str, ResourceId]] = set()
@@ -67,22 +67,26 @@ class ReadsFromDecider(PartialOrderDecider):
         self, running: TaskView, enabled: Tasks, timed: Tasks, yielded: bool, step: int
     ) -> TaskView:
         """See :class:`~bohrbug.runtime.policies.decider.Decider`."""
-        constrained = self._constraints
-        chosen = runs_at_once(self._points, running, enabled, yielded, constrained)
+        order = self._order
+        chosen = order.runs_at_once(running, enabled, yielded)
         if chosen is None:
             options = [*enabled, *timed]
             allowed = options
             if self._open:
                 allowed = self._allowed(options) or options
-            chosen = self._highest(allowed)
+            chosen = order.highest(allowed)
             if len(allowed) < len(options) and (yielded or chosen not in enabled):
                 self._patience -= 1
                 if not self._patience:
-                    constrained.clear()
+                    self._constraints.clear()
                     self._open.clear()
-        self._executed(chosen)
+        order.executed(chosen)
         self._note(chosen.id, chosen.pending)
         return chosen
+
+    def value(self, arity: int) -> int:
+        """See :class:`~bohrbug.runtime.policies.decider.Decider`."""
+        return self._order.value(arity)
 
     def _note(self, task: TaskId, operation: Operation | None) -> None:
         if operation is None:

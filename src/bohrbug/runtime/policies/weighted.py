@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from bisect import bisect
 from itertools import accumulate
-from random import Random
 
-from bohrbug.accelerator import native
 from bohrbug.model.operation import TaskId
 from bohrbug.model.plan import WeightedRandom
 from bohrbug.model.site import point_of
-from bohrbug.runtime.policies.decider import Drawing, Tasks, TaskView
+from bohrbug.runtime.policies.decider import Tasks, TaskView
+from bohrbug.runtime.policies.drawing import Drawing
 from bohrbug.runtime.policies.filtering import runs_at_once
 
 
@@ -38,7 +37,7 @@ class WeightedRandomDecider(Drawing):
     )
 
     def __init__(self, policy: WeightedRandom) -> None:
-        self._random = Random(policy.seed)
+        super().__init__(policy.seed)
         self._points = policy.points
         self._selected = policy.selected if policy.selected is not None else policy.points
         self._left = dict(policy.weights)
@@ -89,17 +88,14 @@ class WeightedRandomDecider(Drawing):
             for task, is_selected in zip(options, selected, strict=True)
             if not is_selected or task.id == intended
         ]
-        return able[int(self._random.random() * len(able))]
+        return able[self._random.below(len(able))]
 
     def _one_of(self, tasks: list[TaskView], weights: list[int]) -> TaskView | None:
-        """A task in proportion to the weights; ``None`` if all are 0.
-
-        As ``random.choices``, which takes much longer while a test is instrumented.
-        """
+        """A task in proportion to the weights; ``None`` if all are 0."""
         sums = list(accumulate(weights))
         if not sums[-1]:
             return None
-        return tasks[bisect(sums, self._random.random() * (sums[-1] + 0.0), 0, len(tasks) - 1)]
+        return tasks[bisect(sums, self._random.below(sums[-1]))]
 
     def _is_selected(self, task: TaskView) -> bool:
         operation = task.pending
@@ -156,7 +152,3 @@ class WeightedRandomDecider(Drawing):
         while "." in task and task not in self._existing:
             task = task.rpartition(".")[0]
         return task
-
-
-if native is not None:
-    native.use_weighted(WeightedRandomDecider)

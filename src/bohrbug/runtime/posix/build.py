@@ -16,6 +16,9 @@ from pathlib import Path
 from bohrbug.runtime.folders import OwnFolder
 from bohrbug.runtime.posix.tools import LONG_PATIENCE
 
+PACKAGE = Path(__file__).parent.parent.parent
+CORE = PACKAGE / "core"
+"""What the shim has in common with the accelerator."""
 SOURCES = Path(__file__).parent / "shim"
 HOOKS = Path(__file__).parent / "hooks"
 ALLOCATIONS = Path(__file__).parent / "allocations"
@@ -44,7 +47,8 @@ class UnsupportedError(RuntimeError):
 
 def sources(folder: Path = SOURCES) -> list[Path]:
     """The C files of the shim, or of another library."""
-    return sorted(folder.glob("*.c"))
+    folders = (folder, CORE) if folder == SOURCES else (folder,)
+    return [path for each in folders for path in sorted(each.glob("*.c"))]
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +69,7 @@ class Library:
 
     def files(self) -> list[Path]:
         """Everything that it is made of; the hooks use headers of the shim."""
-        folders = dict.fromkeys((self.folder, SOURCES))
+        folders = dict.fromkeys((self.folder, SOURCES, CORE))
         headers = [header for folder in folders for header in sorted(folder.glob("*.h"))]
         return [*sources(self.folder), *headers]
 
@@ -128,7 +132,10 @@ class Library:
             files = map(str, sources(self.folder))
             try:
                 result = subprocess.run(
-                    [cc, *self.flags, *extra, "-o", str(partial), *files, *LIBRARIES],
+                    [
+                        *(cc, *self.flags, *extra, "-I", str(PACKAGE)),
+                        *("-o", str(partial), *files, *LIBRARIES),
+                    ],
                     capture_output=True,
                     text=True,
                     timeout=LONG_PATIENCE,

@@ -252,17 +252,12 @@ class TaskRecord(ctypes.Structure):
         ("seen_changes", c_uint64),
         ("last_yield", c_uint32),
         ("last_run", c_uint32),
-        ("priority", c_int64),
-        ("has_priority", c_uint16),
-        ("begun", c_uint16),
+        ("begun", c_uint32),
         ("also", c_uint32),
         ("asleep", c_uint32),
         ("marks", c_uint32),
         ("point", c_uint32),
         ("choices", c_uint32),
-        ("counted", c_uint32),
-        ("events", c_int64),
-        ("promised", c_int64),
         ("name", c_char * 16),
     )
 
@@ -342,6 +337,7 @@ TABLES = (
     "events",
     "pairs",
     "below",
+    "policy_tasks",
     "steps",
     "pool",
     "stacks",
@@ -363,8 +359,42 @@ class LetPassRecord(ctypes.Structure):
     _fields_ = (("site", c_uint64), ("task", c_uint32), ("count", c_uint32))
 
 
+MOST_CHANGES = 64
+
+
+class PolicyState(ctypes.Structure):
+    """``struct policy_state`` of ``core/policy.h``."""
+
+    _fields_ = (
+        ("random", c_uint64),
+        ("lowest_priority", c_int64),
+        ("changes", c_uint32 * MOST_CHANGES),
+        ("changes_count", c_uint32),
+        ("decided_until", c_uint32),
+        ("with_priority", c_uint32),
+        ("intended", c_uint32),
+    )
+
+
+class PolicyTask(ctypes.Structure):
+    """``struct policy_task`` of ``core/policy.h``."""
+
+    _fields_ = (
+        ("parent", c_uint32),
+        ("name", c_uint32),
+        ("is_quiet", c_uint8),
+        ("is_selected", c_uint8),
+        ("has_priority", c_uint8),
+        ("is_counted", c_uint8),
+        ("nth_to_draw", c_uint32),
+        ("priority", c_int64),
+        ("events", c_int64),
+        ("promised", c_int64),
+    )
+
+
 class NameRecord(ctypes.Structure):
-    """``struct name_in_plan``."""
+    """``struct name_in_plan`` of ``core/policy.h``."""
 
     _fields_ = (
         ("parent", c_uint32),
@@ -539,15 +569,13 @@ class Header(ctypes.Structure):
         ("overlaps", c_uint32),
         ("now", c_uint64),
         ("changes", c_uint64),
-        ("random", c_uint64),
+        ("policy_state", PolicyState),
         ("slice_began", c_uint32),
         ("fairness_active", c_uint32),
         ("segment", c_uint32),
         ("segment_left", c_uint32),
         ("behind_prefix", c_uint32),
-        ("intended", c_uint32),
         ("patience", c_uint32),
-        ("lowest_priority", c_int64),
         ("fd_changes", c_uint32),
         ("probe", c_uint32),
         ("dying", c_int32),

@@ -69,6 +69,9 @@ class NativeTrace(Trace):
                 self.choices = reading.choices()
             case "arities":
                 self.arities = reading.arities()
+            case "defaults":
+                # Only event loops have a next step of their own, beside that of the running task.
+                self.defaults = {}
             case "enabled" | "timed":
                 self.enabled, self.timed = reading.who_could_run()
             case "yielded":

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol, Self
 from weakref import ref
 
-from bohrbug.model.operation import Point, TaskId
+from bohrbug.model.operation import Point, TaskId, path_names
 from bohrbug.model.plan import (
     Ask,
     NonPreemptive,
@@ -46,6 +46,7 @@ _RESOURCE_SIZE = ctypes.sizeof(layout.ResourceRecord)
 _PROCESS_SIZE = ctypes.sizeof(layout.ProcessRecord)
 _MODULE_SIZE = ctypes.sizeof(layout.ModuleRecord)
 _NAME_SIZE = ctypes.sizeof(layout.NameRecord)
+_POLICY_TASK_SIZE = ctypes.sizeof(layout.PolicyTask)
 _STEP_SIZE = ctypes.sizeof(layout.StepRecord)
 
 _COUNTS = struct.Struct("=IIII")
@@ -76,16 +77,6 @@ POLICIES: frozenset[type[Policy]] = frozenset(
 
 class UnsupportedPolicyError(TypeError):
     """The shim knows no such policy."""
-
-
-def path_names(tasks: Iterable[TaskId]) -> dict[TaskId, int]:
-    """Numbers for tasks and all their ancestors, a parent always before its children."""
-    names: dict[TaskId, int] = {}
-    for task in tasks:
-        parts = task.split(".")
-        for end in range(1, len(parts) + 1):
-            names.setdefault(".".join(parts[:end]), len(names))
-    return names
 
 
 class Reader(Protocol):
@@ -131,6 +122,7 @@ class Sizes:
             "events": steps * ctypes.sizeof(layout.EventRecord),
             "pairs": steps * ctypes.sizeof(layout.PairRecord),
             "below": layout.MOST_TASKS * layout.MOST_TASKS // 8,
+            "policy_tasks": layout.MOST_TASKS * _POLICY_TASK_SIZE,
             "steps": steps * _STEP_SIZE,
             "pool": self.pool * 2,
             "stacks": self.stacks * 8,
@@ -239,6 +231,7 @@ class Segment:
                 ("modules", MOST_MODULES, _MODULE_SIZE),
                 ("names", layout.MOST_TASKS, _NAME_SIZE),
                 ("below", layout.MOST_TASKS, layout.MOST_TASKS // 8),
+                ("policy_tasks", layout.MOST_TASKS, _POLICY_TASK_SIZE),
             )
         ]
 
@@ -317,7 +310,7 @@ class Segment:
         self.end_reading()
         counts_at = self.start + _COUNTS_AT
         tasks, resources, processes, modules = _COUNTS.unpack_from(self._memory, counts_at)
-        counts = (tasks, resources, processes, modules, self.header.names, tasks)
+        counts = (tasks, resources, processes, modules, self.header.names, tasks, tasks)
         memory = self._memory
         for (at, most, size), count in zip(self._cleared, counts, strict=True):
             if count:

@@ -28,6 +28,7 @@ INTERNAL_MODULES = frozenset(
         "logging.handlers",
         "concurrent.futures._base",
         "concurrent.futures.thread",
+        "asyncio.events",
         "importlib._bootstrap",
         "_frozen_importlib",
         "importlib._bootstrap_external",

@@ -12,7 +12,7 @@ from bohrbug.model.outcome import Divergence, Uncontrolled
 from bohrbug.model.plan import Choice, NonPreemptive, Plan
 from bohrbug.model.site import site_of
 from bohrbug.paths import display_path
-from bohrbug.runtime.policies import Asked, decider_for, earliest, next_in_turn
+from bohrbug.runtime.policies import Asked, decider_for, earliest
 from bohrbug.runtime.threads import control
 from bohrbug.runtime.threads.checks import Checks
 from bohrbug.runtime.threads.clock import VirtualClock
@@ -42,6 +42,7 @@ class Deciding:
 
     Attributes:
         alive: the tasks that have not ended, oldest first.
+        loop_tasks: those of event loops, which are not threads, in the order of their making.
         rows: one for each step: choice, task, operation, enabled, timed, yielded.
         next_check: the next step at which something rare is looked at, see :class:`Checks`.
         aborting: all that is left is unwound.
@@ -74,6 +75,7 @@ class Deciding:
         "ending",
         "fairness",
         "free_threaded_only_steps",
+        "loop_tasks",
         "next_check",
         "outside",
         "resources",
@@ -107,7 +109,10 @@ class Deciding:
         self.root.greenlet = getcurrent()
         self.all_tasks: list[Task] = [self.root]
         self.alive: list[Task] = [self.root]
-        self.trace = RecordedTrace(plan, self.all_tasks, self.resources, self.rows, Uncontrolled())
+        self.loop_tasks: list[Task] = []
+        self.trace = RecordedTrace(
+            plan, self.all_tasks, self.resources, self.rows, Uncontrolled(), self.loop_tasks
+        )
         self.fairness = Fairness(self.trace.uncontrolled)
         # The plan.
         self._prefix: Sequence[Choice] = plan.prefix
@@ -160,6 +165,23 @@ class Deciding:
         chosen = self._pick(step, running, enabled, timed, yielded)
         self._record(step, running, chosen, enabled, timed, yielded)
         return chosen
+
+    def decide_by_default(self, default: Task) -> Task:
+        """Choose who runs next where another task than the running one goes on by default.
+
+        Parameters:
+            default: the task whose going on is no preemption.
+        """
+        rows = self.rows
+        step = len(rows)
+        chosen = self._decide(default)
+        if step and len(rows) > step and rows[step - 1][1] != default.id:
+            self.trace.defaults[step] = default.id
+        return chosen
+
+    def may_fire_early(self) -> bool:
+        """Whether timeouts may fire although somebody can go on."""
+        return not self._late_timeouts and not self.outside.alarm_set
 
     def _options(self) -> tuple[list[Task], list[Task], list[Task]] | None:
         """Who could run: the enabled tasks, those that a timeout could wake, and all sleeping ones.
@@ -242,13 +264,7 @@ class Deciding:
         """Who runs the next step, by the plan."""
         if step < self._prefix_length:
             return self._follow(step, running, enabled, timed, yielded)
-        if not self._non_preemptive:
-            return self._decider.choose(running, enabled, timed, yielded, step)  # type: ignore[return-value]
-        if not enabled:
-            return earliest(timed)
-        if running in enabled and not yielded:
-            return running
-        return next_in_turn(running, enabled, yielded, step)
+        return self._decider.choose(running, enabled, timed, yielded, step)  # type: ignore[return-value]
 
     def _record(
         self,
@@ -328,6 +344,7 @@ class Deciding:
         """Go on without preemptions from here on, and let timeouts fire late."""
         self._prefix_length = 0
         self._non_preemptive = True
+        self._decider = decider_for(NonPreemptive())
         self._late_timeouts = True
 
     # -- data --------------------------------------------------------------------
@@ -349,4 +366,7 @@ class Deciding:
         self.trace.arities[step] = arity
         operation = _new_operation(Operation, (CHOOSE, state.id, place))
         self.rows.append((value, task.id, operation, (task.id,), (), False))
+        if task.host is not None:
+            # In the middle of what it runs, a loop runs nothing else.
+            self.trace.effects.append((step, task.id, task.state.id, True))
         return value

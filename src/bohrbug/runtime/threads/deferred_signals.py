@@ -52,7 +52,7 @@ def after_signals(
     task.external = False
     task.firing = TimeoutPolicy.EARLY
     task.timed_out = False
-    _handle(execution)
+    handle_signals(execution)
     if timed_out:
         return False
     return execution.perform(kind, state, place, ready, left, external, firing)
@@ -61,11 +61,12 @@ def after_signals(
 def handle_now() -> None:
     """A call of ours has sent a signal: the main thread handles it before the call returns."""
     execution = controlled()
-    if execution is not None and execution.current is execution.root:
-        _handle(execution)
+    if execution is not None and (execution.current.host or execution.current) is execution.root:
+        handle_signals(execution)
 
 
-def _handle(execution: Execution) -> None:
+def handle_signals(execution: Execution) -> None:
+    """Handle what waits for the root task; what a handler raises leaves it."""
     while execution.signals:
         handler, number, frame = execution.signals.pop(0)
         try:

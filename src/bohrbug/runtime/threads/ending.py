@@ -186,8 +186,9 @@ class Ending:
             self._note_pending()
         if len(execution.alive) > 1:
             for task in list(execution.alive):
-                if task is not root:
-                    unwind(execution, task)
+                thread = task.host or task
+                if thread is not root:
+                    unwind(execution, thread)
             execution.current = root
             execution.alive = [root]
         for task in execution.all_tasks:

@@ -24,6 +24,7 @@ from bohrbug.model.operation import (
     Operation,
     ResourceId,
 )
+from bohrbug.model.outcome import PASSED, Divergence
 from bohrbug.model.plan import Plan
 from bohrbug.model.trace import Trace
 from bohrbug.runtime.threads import control
@@ -67,6 +68,7 @@ class Execution(Deciding):
         detector: told of every synchronisation, or ``None``.
         sink: told of accesses to data.
         interrupted: it ends at the next step, as the user wants.
+        loops: what is known of the tasks of event loops, once there is one.
         atomic: depth of sections in which control is never taken away, such as an import.
         gil: only where a build with the GIL could switch threads is a scheduling point.
         patience: real seconds without a step that are not taken for a hang yet.
@@ -88,6 +90,7 @@ class Execution(Deciding):
         "excepthook_before",
         "gil",
         "interrupted",
+        "loops",
         "nudge",
         "nudged",
         "patience",
@@ -115,6 +118,8 @@ class Execution(Deciding):
         self._namespaces = shared.namespaces
         self._variables: dict[int, Names] = {}
         self._ends = Ends(self.root.id, self.rows)
+        # A LoopTasks, which knows this class.
+        self.loops: Any = None
         self.patience = float("inf")
         self.nudge: Callable[[], object] | None = None
         self.nudged = False
@@ -169,6 +174,10 @@ class Execution(Deciding):
         finally:
             control.current.execution = None
         trace = self.trace
+        if trace.outcome is PASSED and len(self.rows) < self._prefix_length:
+            # It has ended before its plan, which was made of what another execution did.
+            wanted = str(self._prefix[len(self.rows)])
+            trace.divergence = Divergence(len(self.rows), wanted, "the end of the execution")
         trace.virtual_time = self.clock.now
         if aftermath is not None:
             trace.virtual_time = aftermath.cut_off()
@@ -178,7 +187,7 @@ class Execution(Deciding):
 
     def let_go(self) -> None:
         """Drop what refers back here, so that the execution dies without a garbage collection."""
-        self.detector = self.sink = self.nudge = None
+        self.detector = self.sink = self.nudge = self.loops = None
         del self.ending, self.checks
         self.outside.let_go()
 
@@ -272,8 +281,12 @@ class Execution(Deciding):
             task.firing = TimeoutPolicy.EARLY
             if task.timed_out:
                 task.timed_out = False
+                if task.host is not None:
+                    effect(self, task.state, True)
                 return False
         task.breakable = False
+        if task.host is not None:
+            effect(self, task.state, True)
         if self.detector is not None:
             self.detector.synchronise(task.index, state, kind.is_write)
         return True
@@ -318,6 +331,9 @@ class Execution(Deciding):
             raise TaskKilled
         task.waiting = False
         task.breakable = False
+        if task.host is not None:
+            # In the middle of what it runs, a loop runs nothing else.
+            effect(self, task.state, True)
         if task.joined:
             task.joined = JOINED
         if container is not None:

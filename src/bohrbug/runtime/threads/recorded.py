@@ -5,7 +5,6 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from bohrbug.accelerator import twin
 from bohrbug.accelerator.plain import plain
 from bohrbug.model.checksum import checksum_of_rows
 from bohrbug.model.outcome import PASSED, TaskInfo, Uncontrolled
@@ -20,8 +19,7 @@ if TYPE_CHECKING:
 _COLUMNS = ("choices", "tasks", "operations", "enabled", "timed", "yielded")
 
 
-@twin
-def columns_of(rows: list[tuple[Any, ...]], width: int, /) -> tuple[list[Any], ...]:
+def columns_of(rows: list[tuple[Any, ...]], width: int) -> tuple[list[Any], ...]:
     """The columns of rows that have ``width`` values each."""
     if not rows:
         return tuple([] for _ in range(width))
@@ -40,12 +38,14 @@ class RecordedTrace(Trace):
         resources: of the execution.
         rows: choice, task, operation, enabled, timed, yielded for each step; grows.
         uncontrolled: what runs outside our control; grows.
+        loop_tasks: the tasks of event loops, beside those that are threads; grows.
     """
 
-    __slots__ = ("_all_tasks", "_resource_table", "_rows", "_was_looked_at")
+    __slots__ = ("_all_tasks", "_loop_tasks", "_resource_table", "_rows", "_was_looked_at")
 
     # Not the execution, which has the trace: an execution dies when nobody needs it any more.
     _all_tasks: list[Task]
+    _loop_tasks: list[Task]
     _resource_table: ResourceTable
     _rows: list[tuple[Any, ...]]
     _was_looked_at: bool
@@ -57,14 +57,17 @@ class RecordedTrace(Trace):
         resources: ResourceTable,
         rows: list[tuple[Any, ...]],
         uncontrolled: Uncontrolled,
+        loop_tasks: list[Task],
     ) -> None:
         # Not that of a trace, which has columns.
         self._all_tasks = all_tasks
+        self._loop_tasks = loop_tasks
         self._resource_table = resources
         self._rows = rows
         self._was_looked_at = False
         self.plan = plan
         self.arities = {}
+        self.defaults = {}
         self.final_pending = {}
         self.effects = []
         self.early_timeouts = []
@@ -94,7 +97,7 @@ class RecordedTrace(Trace):
                 task.id: TaskInfo(
                     task.id, task.name, task.target, task.daemon, site_of(task.spawned)
                 )
-                for task in self._all_tasks
+                for task in (*self._all_tasks, *self._loop_tasks)
             }
         elif name == "resources":
             self.resources = self._resource_table.descriptions()
@@ -118,7 +121,7 @@ class RecordedTrace(Trace):
     @property
     def task_count(self) -> int:
         """See :class:`~bohrbug.model.trace.Trace`."""
-        return len(self._all_tasks)
+        return len(self._all_tasks) + len(self._loop_tasks)
 
     def forget(self) -> None:
         """Drop the columns, which were looked at before the last row was written."""

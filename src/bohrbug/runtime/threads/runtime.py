@@ -155,6 +155,7 @@ class ThreadsRuntime:
         self._finds = PlaceSet()
         self._watchdog: Watchdog | None = None
         self._collected = True
+        self._is_one_thread = True
         # Whether an execution with several tasks has shown which functions they call.
         self._has_seen_tasks = False
         # Those that were called first in a later execution, and not in all.
@@ -248,7 +249,7 @@ class ThreadsRuntime:
         """
         discovery, instrumentation = self._discovery, self._instrumentation
         instrumentation.has_grown = False
-        if executed.tasks == 1 or not (discovery.has_news or instrumentation.has_new_made_code):
+        if self._is_one_thread or not (discovery.has_news or instrumentation.has_new_made_code):
             return
         was_rare = discovery.take_noticed()
         if was_rare:
@@ -340,12 +341,16 @@ class ThreadsRuntime:
         points = self._points.find(found) if learn else frozenset()
         if variables is not None:
             variables.clear()
-        execution.let_go()
         if gc.get_count()[0] > MOST_YOUNG_OBJECTS:
             gc.collect(1)
+        self._is_one_thread = len(execution.all_tasks) == 1
+        tasks = len(execution.all_tasks)
+        if execution.loops is not None and execution.loops.have_choices:
+            tasks = trace.task_count
+        execution.let_go()
         return Executed(
             trace,
-            len(execution.all_tasks),
+            tasks,
             points,
             # Operations conflict now that did not before.
             len(self._shared.namespaces) - namespaces,

@@ -59,6 +59,7 @@ class Task:
         "function",
         "greenlet",
         "holding",
+        "host",
         "id",
         "ident",
         "index",
@@ -90,6 +91,8 @@ class Task:
         self.index = index
         self.ident = ident
         self.greenlet: greenlet | None = None
+        # The thread that runs it, for a task that is not a thread itself: one of an event loop.
+        self.host: Task | None = None
         self.carrier: Carrier | None = None
         self.function: Callable[[], object] | None = None
         self.name = ""

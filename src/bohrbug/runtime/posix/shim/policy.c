@@ -1,23 +1,13 @@
 #include "policy.h"
 
-#include "draw.h"
+#include <stddef.h>
+
+#include "operation.h"
 #include "orderings.h"
 #include "points.h"
 #include "reads_from.h"
-#include "sampling.h"
 #include "sleepers.h"
 #include "task.h"
-
-#define MOST_CHANGES 64
-
-/* The steps with a change of priority (PCT); found again in every process from the seed. */
-static uint64_t changes[MOST_CHANGES];
-
-bool option_is_enabled(const struct options *options, uint32_t task) {
-    for (uint32_t i = 0; i < options->enabled_count; i++)
-        if (options->enabled[i] == task) return true;
-    return false;
-}
 
 uint32_t earliest(const struct options *options) {
     uint32_t best = options->timed[0];
@@ -26,82 +16,22 @@ uint32_t earliest(const struct options *options) {
     return best;
 }
 
-uint32_t non_preemptive(const struct options *options, uint32_t running, bool yielded) {
+uint32_t non_preemptive(const struct options *options, uint32_t running, bool yielded,
+                        uint32_t step) {
     if (!options->enabled_count) return earliest(options);
     if (!yielded && option_is_enabled(options, running)) return running;
-    for (uint32_t i = 0; i < options->enabled_count; i++)
-        if (options->enabled[i] > running) return options->enabled[i];
-    return options->enabled[0];
-}
-
-/* PCT (Burckhardt et al., ASPLOS 2010, section 3). */
-
-static int64_t priority_of(uint32_t index) {
-    struct task *task = &TASKS[index];
-    if (!task->has_priority) {
-        task->has_priority = 1;
-        task->priority = (int64_t)(draw_bits(&segment->random) >> 2);
-    }
-    return task->priority;
-}
-
-static void drop(uint32_t index) {
-    TASKS[index].has_priority = 1;
-    TASKS[index].priority = --segment->lowest_priority;
-}
-
-static uint32_t highest(const struct options *options) {
-    uint32_t count = options->enabled_count + options->timed_count, best = option(options, 0);
-    for (uint32_t i = 1; i < count; i++)
-        if (priority_of(option(options, i)) > priority_of(best)) best = option(options, i);
-    return best;
-}
-
-/* The first of the data choices that come just before a step, or the step itself. */
-static uint32_t after_choices(uint32_t step) {
-    while (step && STEPS[step - 1].kind == CHOOSE) step--;
-    return step;
-}
-
-static uint32_t by_priority(const struct options *options, uint32_t running, bool yielded,
-                            uint32_t step) {
-    if (yielded) drop(running);
-    uint32_t best = highest(options), first = after_choices(step);
-    for (uint32_t i = 0; i + 1 < segment->depth && i < MOST_CHANGES; i++) {
-        if (changes[i] < first || changes[i] > step) continue;
-        TASKS[best].has_priority = 1;
-        TASKS[best].priority = -(int64_t)i - 1;
-        best = highest(options);
-        break;
-    }
-    /* A fired timeout is a yield: a loop that sleeps must not starve the rest. */
-    if (!option_is_enabled(options, best)) drop(best);
-    return best;
-}
-
-/* As long as a task that has the highest priority of all goes on, the next change. */
-static uint32_t highest_until(const struct options *options, uint32_t running, uint32_t step) {
-    for (uint32_t i = 0; i < options->enabled_count; i++) {
-        const struct task *task = &TASKS[options->enabled[i]];
-        /* Among equals the oldest. */
-        if (!task->has_priority || task->priority > TASKS[running].priority ||
-            (task->priority == TASKS[running].priority && options->enabled[i] != running))
-            return step;
-    }
-    uint64_t next = NONE;
-    for (uint32_t i = 0; i + 1 < segment->depth && i < MOST_CHANGES; i++)
-        if (changes[i] >= step && changes[i] < next) next = changes[i];
-    return (uint32_t)next;
+    return next_in_turn(options, running, yielded, step);
 }
 
 /* Given stretches of given tasks, as far as that is possible. */
-static uint32_t by_segments(const struct options *options, uint32_t running, bool yielded) {
+static uint32_t by_segments(const struct options *options, uint32_t running, bool yielded,
+                            uint32_t step) {
     const struct segment_of_plan *segments = TABLE(struct segment_of_plan, segments);
-    uint32_t count = options->enabled_count + options->timed_count;
+    uint32_t count = options_count(options);
     while (segment->segment < segment->segments_length) {
         if (segment->segment_left > 0)
             for (uint32_t i = 0; i < count; i++) {
-                uint32_t candidate = option(options, i);
+                uint32_t candidate = option_at(options, i);
                 if (TASKS[candidate].name_in_plan != segments[segment->segment].name) continue;
                 segment->segment_left--;
                 return candidate;
@@ -110,7 +40,41 @@ static uint32_t by_segments(const struct options *options, uint32_t running, boo
         if (segment->segment < segment->segments_length)
             segment->segment_left = segments[segment->segment].steps;
     }
-    return non_preemptive(options, running, yielded);
+    return non_preemptive(options, running, yielded, step);
+}
+
+/* -- what tasks are about to do ----------------------------------------------------------- */
+
+static bool is_decision(const struct task *task) {
+    return segment->decides_everywhere || is_yield((enum kind)task->kind) || decides(task) ||
+           (segment->policy == READS_FROM && is_constrained(task->resource));
+}
+
+void note_pending(const struct options *options) {
+    for (uint32_t i = 0; i < options_count(options); i++) {
+        uint32_t index = option_at(options, i);
+        POLICY_TASKS[index].is_quiet = !is_decision(&TASKS[index]);
+        if (segment->policy == WEIGHTED)
+            POLICY_TASKS[index].is_selected = is_selected(&TASKS[index]);
+    }
+}
+
+static bool tasks_conflict(const void *nothing, uint32_t one, uint32_t other) {
+    (void)nothing;
+    struct touched first = touched_by_task(&TASKS[one]), second = touched_by_task(&TASKS[other]);
+    return conflict(&first, &second);
+}
+
+const struct conflicts conflicts_of_tasks = {tasks_conflict, NULL};
+
+static uint32_t by_pending(const struct options *options, uint32_t running, bool yielded) {
+    struct policy_state *state = &segment->policy_state;
+    note_pending(options);
+    if (segment->policy == PARTIAL_ORDER)
+        return by_partial_order(state, POLICY_TASKS, options, running, yielded, conflicts_of_tasks);
+    struct weights weights = {POLICY_TASKS, segment->tasks, TABLE(struct name_in_plan, names),
+                              segment->names};
+    return by_weight(state, &weights, options, running, yielded);
 }
 
 /* -- values of data choices ------------------------------------------------------------- */
@@ -153,49 +117,50 @@ uint32_t policy_value(uint32_t arity) {
 }
 
 void policy_begin(void) {
-    uint64_t state = segment->seed;
-    for (uint32_t i = 0; i + 1 < segment->depth && i < MOST_CHANGES; i++)
-        changes[i] = draw_bits(&state) % (segment->length ? segment->length : 1);
     if (segment->started) return;
-    segment->random = state;
+    struct policy_state *state = &segment->policy_state;
+    policy_begins(state, segment->seed);
+    if (segment->policy == PRIORITIES) priorities_begin(state, segment->depth, segment->length);
     segment->random_values = ~segment->seed;
-    segment->intended = NONE;
     segment->patience = PATIENCE;
-    segment->lowest_priority = -(int64_t)segment->depth;
     if (segment->segments_length)
         segment->segment_left = TABLE(struct segment_of_plan, segments)[0].steps;
 }
 
 uint32_t policy_choose(const struct options *options, uint32_t running, bool yielded,
                        uint32_t step) {
-    bool only_one = options->enabled_count + options->timed_count == 1;
+    struct policy_state *state = &segment->policy_state;
+    uint32_t count = options_count(options);
     switch ((enum policy)segment->policy) {
     case UNIFORM_RANDOM:
-        if (only_one) return option(options, 0);
-        return option(options, draw_below(options->enabled_count + options->timed_count));
+        return option_at(options, count == 1 ? 0 : draw_below(&state->random, count));
     case PRIORITIES:
-        return by_priority(options, running, yielded, step);
+        return by_priority(state, POLICY_TASKS, options, running, yielded, step);
     case SEGMENTS:
-        return by_segments(options, running, yielded);
+        return by_segments(options, running, yielded, step);
     case SLEEPING:
         return by_sleepers(options, running, yielded, step);
     case PARTIAL_ORDER:
-        return by_partial_order(options, running, yielded);
     case WEIGHTED:
-        return by_weight(options, running, yielded);
+        return by_pending(options, running, yielded);
     case ORDERED:
-        return by_orderings(options, running, yielded);
+        return by_orderings(options, running, yielded, step);
     case READS_FROM:
         return by_reads_from(options, running, yielded);
     case NON_PREEMPTIVE:
     case ASK:
         break;
     }
-    return non_preemptive(options, running, yielded);
+    return non_preemptive(options, running, yielded, step);
 }
 
 void policy_skips(uint32_t resource) {
-    if (decides_about(resource)) skip_draw(&segment->random);
+    if (decides_about(resource)) skip_draw(&segment->policy_state.random);
+}
+
+/* Whether no other task has drawn a priority that it keeps. */
+static bool nobody_has_priority(uint32_t task) {
+    return segment->policy_state.with_priority == POLICY_TASKS[task].has_priority;
 }
 
 uint32_t policy_settled(const struct options *options, uint32_t running, uint32_t step) {
@@ -205,7 +170,7 @@ uint32_t policy_settled(const struct options *options, uint32_t running, uint32_
     case UNIFORM_RANDOM:
         return options->enabled_count == 1 ? NONE : step;
     case PRIORITIES:
-        return highest_until(options, running, step);
+        return highest_until(&segment->policy_state, POLICY_TASKS, options, running, step);
     case SLEEPING:
         return nobody_sleeps() ? NONE : step;
     case PARTIAL_ORDER:

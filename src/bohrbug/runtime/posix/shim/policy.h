@@ -6,22 +6,11 @@
 
 #include "segment.h"
 
-/* What there is to choose from: indices of tasks, oldest first. */
-struct options {
-    const uint16_t *enabled, *timed;
-    uint32_t enabled_count, timed_count;
-};
-
-/* The option with a number; the enabled ones come first. */
-static inline uint32_t option(const struct options *options, uint32_t i) {
-    return i < options->enabled_count ? options->enabled[i]
-                                      : options->timed[i - options->enabled_count];
-}
-bool option_is_enabled(const struct options *options, uint32_t task);
 /* The task whose timeout fires first; among equals the oldest. */
 uint32_t earliest(const struct options *options);
 /* The task that goes on, or the next one round robin. */
-uint32_t non_preemptive(const struct options *options, uint32_t running, bool yielded);
+uint32_t non_preemptive(const struct options *options, uint32_t running, bool yielded,
+                        uint32_t step);
 /* The task that runs next; `running` ran until now and may not be among the options. */
 uint32_t policy_choose(const struct options *options, uint32_t running, bool yielded,
                        uint32_t step);
@@ -44,5 +33,12 @@ static inline bool policy_may_settle(uint32_t enabled_count) {
 }
 /* Sets the policy up at the beginning of an execution. */
 void policy_begin(void);
+
+/* -- for policies that go by what tasks are about to do ------------------------------------------ */
+
+/* Has the core know what the options are about to do. */
+void note_pending(const struct options *options);
+/* What operations of tasks conflict. */
+extern const struct conflicts conflicts_of_tasks;
 
 #endif

@@ -8,7 +8,6 @@
 #include "operation.h"
 #include "plan_events.h"
 #include "points.h"
-#include "sampling.h"
 
 /* Who has changed a resource last: an event's index and 1; or nobody yet, or one that no pair names. */
 #define NOBODY 0
@@ -68,7 +67,7 @@ static struct options allowed_of(const struct options *options) {
 
 static uint32_t highest_allowed(const struct options *options, bool yielded) {
     struct options allowed = allowed_of(options);
-    uint32_t chosen = highest_priority(&allowed);
+    uint32_t chosen = highest_priority(&segment->policy_state, POLICY_TASKS, &allowed);
     bool holds_back = allowed.enabled_count < options->enabled_count ||
                       allowed.timed_count < options->timed_count;
     /* They may be waiting in a loop for one that is held back. */
@@ -87,9 +86,10 @@ static void note(const struct task *task) {
 }
 
 uint32_t by_reads_from(const struct options *options, uint32_t running, bool yielded) {
-    uint32_t chosen = runs_at_once(options, running, yielded);
-    if (chosen == NONE) chosen = highest_allowed(options, yielded);
-    priorities_after(chosen);
+    note_pending(options);
+    uint32_t chosen = runs_at_once(POLICY_TASKS, options, running, yielded);
+    if (chosen == NO_TASK) chosen = highest_allowed(options, yielded);
+    priorities_after(&segment->policy_state, POLICY_TASKS, chosen, conflicts_of_tasks);
     note(&TASKS[chosen]);
     return chosen;
 }

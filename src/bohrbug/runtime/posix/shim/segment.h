@@ -8,13 +8,14 @@
 
 #include <stdint.h>
 
+#include "core/policy.h"
 #include "own.h"
 
 #define SEGMENT_MAGIC 0x47554252484f42ULL
 #define SEGMENT_VERSION 1u
 
 /* "Nobody" where a task is named, "nothing" where an index is. */
-#define NONE UINT32_MAX
+#define NONE NO_TASK
 /* Holds a mutex that was locked where nobody could see it. */
 #define OUTSIDE (UINT32_MAX - 1)
 #define NO_DEADLINE UINT64_MAX
@@ -157,14 +158,11 @@ struct task {
     uint32_t fires_late;       /* its timeout is an option only where nobody is enabled, and in the order of time */
     uint64_t seen_changes;
     uint32_t last_yield, last_run;
-    int64_t priority;
-    uint16_t has_priority, begun;
+    uint32_t begun;
     uint32_t also;             /* a second resource that the operation changes, or NONE */
     uint32_t asleep;           /* enum sleep */
     uint32_t marks, point;     /* see marks_of and point_of in points.c */
     uint32_t choices;          /* data choices that it has made by the plan's values */
-    uint32_t counted;          /* its events are no longer promised to its parent (WEIGHTED) */
-    int64_t events, promised;  /* those left to it, and those of tasks that it may still create */
     char name[NAME_LENGTH];
 };
 
@@ -209,7 +207,7 @@ struct module {
 /* Offsets from the start of the segment. */
 struct tables {
     uint64_t tasks, resources, processes, modules, names, prefix, segments, values, points, events;
-    uint64_t pairs, below;
+    uint64_t pairs, below, policy_tasks;
     uint64_t steps, pool, stacks, printed, accesses;
 };
 
@@ -229,14 +227,6 @@ struct step {
 struct let_pass {
     uint64_t site;
     uint32_t task, count;
-};
-
-struct name_in_plan {
-    uint32_t parent;           /* index of a name, or NONE for the root */
-    uint32_t number;
-    uint32_t asleep;           /* enum sleep, when the prefix ends */
-    uint32_t task;             /* what stands for it: index of a task + 1, or 0 */
-    int64_t events;            /* expected of it (WEIGHTED) */
 };
 
 /* Where operations are decisions; sorted by `key`, see key_of in points.c. */
@@ -329,13 +319,11 @@ struct header {
     uint32_t overlaps;         /* memory was accessed under several names: see note_bytes */
     uint64_t now;              /* nanoseconds of virtual time */
     uint64_t changes;          /* operations that made progress possible */
-    uint64_t random;
+    struct policy_state policy_state;
     uint32_t slice_began, fairness_active;
     uint32_t segment, segment_left;
     uint32_t behind_prefix;    /* the policy has chosen */
-    uint32_t intended;         /* who does the next selected event (WEIGHTED), or NONE */
     uint32_t patience;         /* yields until the pairs are given up (READS_FROM) */
-    int64_t lowest_priority;
     uint32_t fd_changes;       /* operations on descriptors */
     uint32_t probe;            /* a futex: answers to the question whether a task is ready */
     int32_t dying;             /* a process to wait for before going on, or 0 */
@@ -364,6 +352,8 @@ extern struct header *segment OWN;
 #define TABLE(type, field) ((type *)((char *)segment + segment->at.field))
 #define PROCESSES TABLE(struct process, processes)
 #define MODULES TABLE(struct module, modules)
+/* What the policies in core/ know of tasks. */
+#define POLICY_TASKS TABLE(struct policy_task, policy_tasks)
 
 /* Where the tables are in this process that every scheduling point looks at. */
 extern struct places {

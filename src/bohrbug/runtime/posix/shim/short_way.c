@@ -1,7 +1,6 @@
 #include "short_way.h"
 
 #include "debugging.h"
-#include "draw.h"
 #include "operation.h"
 #include "order.h"
 #include "policy.h"
@@ -78,7 +77,9 @@ static ALWAYS_INLINE uint32_t planned(const struct found *found, uint32_t step) 
 static ALWAYS_INLINE uint32_t choose(const struct found *found, uint32_t running, uint32_t step) {
     if (step < segment->prefix_length) return planned(found, step);
     if (segment->policy == UNIFORM_RANDOM)
-        return found->enabled[found->count == 1 ? 0 : draw_below(found->count)];
+        return found->enabled[found->count == 1
+                                  ? 0
+                                  : draw_below(&segment->policy_state.random, found->count)];
     struct options options = {found->enabled, NULL, found->count, 0};
     return policy_choose(&options, running, false, step);
 }

@@ -39,11 +39,12 @@ static void wake_after(uint32_t step) {
 
 static uint32_t find(const struct options *options, uint32_t name) {
     for (uint32_t i = 0; i < options->enabled_count + options->timed_count; i++)
-        if (TASKS[option(options, i)].name_in_plan == name) return option(options, i);
+        if (TASKS[option_at(options, i)].name_in_plan == name) return option_at(options, i);
     return NONE;
 }
 
-static uint32_t first_awake(const struct options *options, uint32_t running, bool yielded) {
+static uint32_t first_awake(const struct options *options, uint32_t running, bool yielded,
+                            uint32_t step) {
     static uint16_t enabled[MOST_TASKS], timed[MOST_TASKS];
     struct options awake = {enabled, timed, 0, 0};
     for (uint32_t i = 0; i < options->enabled_count; i++)
@@ -51,7 +52,7 @@ static uint32_t first_awake(const struct options *options, uint32_t running, boo
     for (uint32_t i = 0; i < options->timed_count; i++)
         if (!is_asleep(options->timed[i])) timed[awake.timed_count++] = options->timed[i];
     bool all_sleep = !awake.enabled_count && !awake.timed_count;
-    return non_preemptive(all_sleep ? options : &awake, running, yielded);
+    return non_preemptive(all_sleep ? options : &awake, running, yielded, step);
 }
 
 uint32_t by_sleepers(const struct options *options, uint32_t running, bool yielded, uint32_t step) {
@@ -65,7 +66,7 @@ uint32_t by_sleepers(const struct options *options, uint32_t running, bool yield
     }
     /* Fairness makes the order of everything matter. */
     if (yielded) all_wake();
-    if (chosen == NONE) chosen = first_awake(options, running, yielded);
+    if (chosen == NONE) chosen = first_awake(options, running, yielded, step);
     TASKS[chosen].asleep = AWAKE;
     return chosen;
 }

@@ -36,6 +36,8 @@ struct task *task_prepare(struct task *parent, uint32_t process) {
     task->deadline = NO_DEADLINE;
     task->kind = BEGIN;
     task->also = NONE;
+    POLICY_TASKS[index_of(task)].parent = task->parent;
+    POLICY_TASKS[index_of(task)].name = task->name_in_plan;
     if (task->name_in_plan != NONE)
         TABLE(struct name_in_plan, names)[task->name_in_plan].task = index_of(task) + 1;
     task->resource = TASK_BIT | index_of(task);

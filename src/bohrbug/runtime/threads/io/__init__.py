@@ -15,11 +15,13 @@ from bohrbug.runtime.threads.io import (
     buffers,
     file_locks,
     in_flight,
+    loop_shutdown,
     optional,
     pipes,
     selecting,
     sockets,
     sqlite,
+    trio_runs,
 )
 from bohrbug.runtime.threads.io.patches import patches
 
@@ -27,10 +29,12 @@ __all__ = [
     "buffers",
     "file_locks",
     "in_flight",
+    "loop_shutdown",
     "optional",
     "patches",
     "pipes",
     "selecting",
     "sockets",
     "sqlite",
+    "trio_runs",
 ]

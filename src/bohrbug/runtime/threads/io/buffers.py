@@ -13,6 +13,7 @@ remains what it is.
 from __future__ import annotations
 
 import _io
+import functools
 import io
 from collections.abc import Callable
 from sys import _getframe
@@ -163,3 +164,23 @@ for _name, _halves in (
     _class = _stand_in(getattr(_io, _name), _halves)
     patches.add(_io, _name, _class)
     patches.add(io, _name, _class)
+
+_find_impl = functools._find_impl  # type: ignore[attr-defined]
+
+
+@patches.method(functools, "_find_impl")
+def _find_implementation(cls: type, registry: dict[type, Any]) -> Any:
+    """Stands for how ``functools.singledispatch`` finds one for a class.
+
+    A file that ``open`` makes is of the class in C, of which ours is no base class: beside
+    ``BufferedIOBase`` it would be as good a match, and the call ambiguous.
+    """
+    if any(type(each) is _Buffered for each in registry):
+        registry = {_in_c(each): registry[each] for each in registry}
+    return _find_impl(cls, registry)
+
+
+def _in_c(cls: Any) -> Any:
+    """The class that one of ours stands for; any other one itself."""
+    is_ours = type(cls) is _Buffered and type(cls.__base__) is type
+    return cls.__base__ if is_ours else cls

@@ -23,6 +23,9 @@ from bohrbug.runtime.threads.resources import ResourceState
 
 RawSocket = _socket.socket
 
+# Some programs replace it by a function that complains within event loops (blockbuster).
+_listdir = os.listdir
+
 _DESCRIPTORS = next((d for d in ("/proc/self/fd", "/dev/fd") if os.path.isdir(d)), None)
 
 
@@ -116,7 +119,7 @@ def own_descriptors() -> Iterable[int]:
     """The open file descriptors of this process, where the system tells them."""
     if _DESCRIPTORS is None:
         return ()
-    return [int(name) for name in os.listdir(_DESCRIPTORS)]
+    return [int(name) for name in _listdir(_DESCRIPTORS)]
 
 
 def _has_other_pipe_end(descriptor: int, inode: int) -> bool:

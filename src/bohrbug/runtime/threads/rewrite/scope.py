@@ -14,7 +14,7 @@ from bohrbug.settings import change_of_scope
 TRUSTED_MODULES: tuple[str, ...] = (
     # Their primitives are controlled as a whole; what they do inside is no business of the test.
     *("threading", "_threading_local", "queue", "concurrent.futures", "multiprocessing"),
-    *("asyncio", "greenlet", "gevent", "eventlet"),
+    *("asyncio", "trio", "greenlet", "gevent", "eventlet"),
     # They have locks of their own, run everywhere, and would drown the accesses of the test.
     *(
         "logging",
@@ -38,7 +38,15 @@ TRUSTED_MODULES: tuple[str, ...] = (
     *("pdb", "bdb", "cmd", "code", "codeop", "trace", "tracemalloc", "faulthandler"),
     # What runs and watches tests.
     *("unittest", "doctest", "pytest", "_pytest", "pluggy", "iniconfig", "xdist", "execnet"),
-    *("pytest_timeout", "pytest_cov", "pytest_asyncio", "anyio", "hypothesis", "coverage"),
+    *(
+        "pytest_timeout",
+        "pytest_cov",
+        "pytest_asyncio",
+        "pytest_trio",
+        "anyio",
+        "hypothesis",
+        "coverage",
+    ),
     # Ourselves.
     *("bohrbug", "bytecode", "rich", "click", "pygments"),
 )

@@ -1,0 +1,250 @@
+"""The tasks of an event loop as tasks of the model: each coroutine that a loop runs is one.
+
+All steps of an asyncio task are steps of one task; a callback that belongs to none is a task of
+its own, and so is what watches a descriptor.  Ids are paths in the spawn tree, as those of
+threads: they say who asked for it.
+"""
+
+from __future__ import annotations
+
+import functools
+import sys
+from enum import Enum
+from types import CodeType, FrameType
+from typing import TYPE_CHECKING, Any
+from weakref import ref
+
+from bohrbug.model.operation import BEGIN, CALLBACK, RESUME, Kind
+from bohrbug.runtime.threads.loops.ready_queue import Order
+from bohrbug.runtime.threads.task import Task
+
+if TYPE_CHECKING:
+    from bohrbug.runtime.threads.execution import Execution
+    from bohrbug.runtime.threads.resources import ResourceState
+
+
+class Asked(Enum):
+    """How a callback came to be called."""
+
+    CALLED = "called"
+    GAVE_WAY = "gave way"
+    """By ``await asyncio.sleep(0)``."""
+
+
+class Origin:
+    """What is known of a handle of asyncio from its making.
+
+    Parameters:
+        task: whose step it is.
+        asked: how it came to be.
+        number: handles are numbered in the order of their making.
+    """
+
+    __slots__ = ("asked", "number", "task")
+
+    def __init__(self, task: Task, asked: Asked, number: int) -> None:
+        self.task = task
+        self.asked = asked
+        self.number = number
+
+
+class LoopEntry:
+    """A handle that an event loop is to run; see :class:`.ready_queue.Entry`.
+
+    Parameters:
+        handle: asyncio's.
+        task: whose step it is.
+        order: what is promised of it.
+    """
+
+    __slots__ = ("handle", "order", "task", "turns_late")
+
+    def __init__(self, handle: Any, task: Task, order: Order) -> None:
+        self.handle = handle
+        self.task = task
+        self.order = order
+        self.turns_late = 0
+
+    def is_cancelled(self) -> bool:
+        """See :class:`.ready_queue.Entry`."""
+        return self.handle._cancelled  # type: ignore[no-any-return]
+
+
+class LoopTasks:
+    """The tasks that the event loops of one execution run.
+
+    Parameters:
+        execution: the execution.
+
+    Attributes:
+        have_choices: somewhere more than one of them could come next.
+    """
+
+    def __init__(self, execution: Execution) -> None:
+        self._execution = execution
+        self.have_choices = False
+        self._number = 0
+        self._origins: dict[int, Origin] = {}
+        self._of_asyncio: dict[int, tuple[ref[Any], Task]] = {}
+
+    def handle_made(self, handle: Any, callback: Any, frame: FrameType) -> None:
+        """The running task makes a handle.
+
+        Parameters:
+            handle: of asyncio, just made.
+            callback: what it calls.
+            frame: of its maker.
+        """
+        creator = self._execution.current
+        owner = getattr(callback, "__self__", None)
+        asked = Asked.CALLED
+        if owner is not None and _goes_on(callback) and is_asyncio_task(owner):
+            known = self.known(owner)
+            if known is None:
+                task = self._made(creator, place_from(frame))
+                self._describe(task, owner)
+                self._of_asyncio[id(owner)] = (ref(owner), task)
+            else:
+                task = known
+                if known is creator and _is_step(callback):
+                    asked = Asked.GAVE_WAY
+        else:
+            task = self._made(creator, place_from(frame))
+            code = _code_of(callback)
+            task.target = code.co_qualname if code else type(callback).__name__
+        self._origins[id(handle)] = Origin(task, asked, self._number)
+        self._number += 1
+
+    def known(self, asyncio_task: Any) -> Task | None:
+        """The task of the model that an asyncio task is; ``None`` if it was not seen."""
+        entry = self._of_asyncio.get(id(asyncio_task))
+        return entry[1] if entry is not None and entry[0]() is asyncio_task else None
+
+    def origin_of(self, handle: Any) -> Origin:
+        """What is known of a handle; one that was made out of control has its loop's thread."""
+        found = self._origins.get(id(handle))
+        if found is None:
+            self.handle_made(handle, handle._callback, sys._getframe(1))
+            found = self._origins[id(handle)]
+        return found
+
+    def waiting(self) -> list[tuple[Any, Task]]:
+        """The asyncio tasks that have not ended, each with its task of the model."""
+        found = []
+        for reference, task in self._of_asyncio.values():
+            asyncio_task = reference()
+            if asyncio_task is not None and not asyncio_task.done():
+                found.append((asyncio_task, task))
+        return found
+
+    def _made(self, creator: Task, place: Any) -> Task:
+        creator.children += 1
+        task = Task(f"{creator.id}.{creator.children}", creator.index, creator.ident)
+        task.spawned = place
+        task.begun = task.entered = True
+        self._execution.loop_tasks.append(task)
+        return task
+
+    @staticmethod
+    def _describe(task: Task, asyncio_task: Any) -> None:
+        coroutine = asyncio_task.get_coro()
+        target = getattr(coroutine, "__qualname__", None) or type(coroutine).__name__
+        task.target = str(target)
+        name = asyncio_task.get_name()
+        # The others are counted on from one execution to the next.
+        task.name = str(target) if name.startswith("Task-") else name
+
+
+def loop_tasks_of(execution: Execution) -> LoopTasks:
+    """What is known of the tasks of an execution's event loops."""
+    loops: LoopTasks | None = execution.loops
+    if loops is None:
+        loops = execution.loops = LoopTasks(execution)
+    return loops
+
+
+def bind(task: Task, host: Task, loop: Any, state: ResourceState) -> None:
+    """Let a task of a loop be run by a thread.
+
+    Parameters:
+        task: of the loop.
+        host: the task that the thread is.
+        loop: the event loop.
+        state: the loop as a resource.
+    """
+    task.host = host
+    task.state = state
+    task.index = host.index
+    task.ident = host.ident
+    task.greenlet = host.greenlet
+    task.thread = host.thread
+    task.daemon = host.daemon
+    task.local_values = host.local_values
+    task.running_loop = loop
+
+
+def operation_of(entry: LoopEntry) -> tuple[Kind, Any]:
+    """What a task of a loop is about to do, and where it stands."""
+    callback = entry.handle._callback
+    owner = getattr(callback, "__self__", None)
+    if owner is not None and _goes_on(callback) and is_asyncio_task(owner):
+        coroutine = owner.get_coro()
+        place = _place_in(coroutine)
+        kind = RESUME if place is not None and place[1] >= 0 and _has_begun(coroutine) else BEGIN
+        return kind, place
+    code = _code_of(callback)
+    return CALLBACK, None if code is None else (code, 0)
+
+
+def is_asyncio_task(owner: Any) -> bool:
+    """Whether something is a task of asyncio."""
+    tasks = sys.modules.get("asyncio.tasks")
+    return tasks is not None and isinstance(owner, (tasks.Task, tasks._PyTask))
+
+
+def place_from(frame: FrameType | None) -> Any:
+    """The place in the program from which asyncio was called."""
+    while frame is not None and _is_of_asyncio(frame.f_globals):
+        frame = frame.f_back
+    return None if frame is None else (frame.f_code, frame.f_lasti)
+
+
+def _is_of_asyncio(module: dict[str, Any]) -> bool:
+    name = module.get("__name__", "")
+    return str(name).startswith(("asyncio.", "bohrbug.runtime."))
+
+
+def _goes_on(callback: Any) -> bool:
+    """Whether a callback lets a task of asyncio go on; one may also be asked to cancel it."""
+    return _is_step(callback) or str(callback.__name__) in ("task_wakeup", "__wakeup")
+
+
+def _is_step(callback: Any) -> bool:
+    """Whether a callback is the next step of a task, and not its waking by a future."""
+    name = getattr(callback, "__name__", None)
+    # In C it has no name; that of waking is ``task_wakeup``.
+    return name is None or name == "__step"
+
+
+def _code_of(callback: Any) -> CodeType | None:
+    while isinstance(callback, functools.partial):
+        callback = callback.func
+    callback = getattr(callback, "__func__", callback)
+    code = getattr(callback, "__code__", None)
+    return code if isinstance(code, CodeType) else None
+
+
+def _has_begun(coroutine: Any) -> bool:
+    return getattr(coroutine, "cr_await", None) is not None
+
+
+def _place_in(coroutine: Any) -> Any:
+    """Where the program's own code of a coroutine stands, the innermost of it."""
+    place = None
+    while coroutine is not None:
+        frame = getattr(coroutine, "cr_frame", None) or getattr(coroutine, "gi_frame", None)
+        if frame is None or _is_of_asyncio(frame.f_globals):
+            break
+        place = (frame.f_code, max(frame.f_lasti, 0))
+        coroutine = getattr(coroutine, "cr_await", None) or getattr(coroutine, "gi_yieldfrom", None)
+    return place

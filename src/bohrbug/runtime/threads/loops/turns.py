@@ -1,0 +1,451 @@
+"""The turns of an event loop of asyncio, each callback a step that the plan chooses.
+
+This stands for ``BaseEventLoop._run_once``, which says in one go what is ready and in which order
+it runs.  Here the order is chosen callback by callback, within the rule of :mod:`.ready_queue`;
+and at each of them another thread may come first, as at every scheduling point.
+
+A loop runs in the greenlet of the thread that called ``run_forever``.  While it does, the task
+whose step it runs stands for that thread among the tasks that are alive; between two steps, all
+that may come next do.
+"""
+
+from __future__ import annotations
+
+import heapq
+import math
+from collections import deque
+from typing import TYPE_CHECKING, Any
+
+from bohrbug.model.operation import RESUME, WAKE, Operation
+from bohrbug.runtime.threads.deferred_signals import handle_signals
+from bohrbug.runtime.threads.io.channels import Reach, channel_of, furthest
+from bohrbug.runtime.threads.io.waiting import wait_until
+from bohrbug.runtime.threads.loops.ready_queue import Order, ReadyQueue
+from bohrbug.runtime.threads.loops.tasks import (
+    Asked,
+    LoopEntry,
+    bind,
+    loop_tasks_of,
+    operation_of,
+)
+from bohrbug.runtime.threads.recording import effect, saw
+from bohrbug.runtime.threads.task import Task, TaskKilled
+
+if TYPE_CHECKING:
+    from bohrbug.runtime.threads.execution import Execution
+    from bohrbug.runtime.threads.resources import ResourceState
+
+_MANY_TIMERS = 100
+"""So many cancelled timers may wait to be thrown away, as in asyncio."""
+
+SPINNING_TURNS = 500
+"""Turns in a row without a pause, while a timer is set, after which virtual time passes."""
+
+IMPATIENT = "something was late in an event loop for no more than 16 turns"
+"""What is assumed where a loop would else go on for ever without what has arrived."""
+
+_new_operation = tuple.__new__
+
+
+def _not_yet() -> bool:
+    """Of a timer that may be over early: it is not over."""
+    return False
+
+
+class LoopTurns:
+    """One event loop in one execution.
+
+    Parameters:
+        execution: the execution.
+        loop: a selector event loop of asyncio.
+        state: the loop as a resource.
+    """
+
+    __slots__ = (
+        "_bound",
+        "_called",
+        "_host",
+        "_is_awake",
+        "_is_beginning",
+        "_offered",
+        "_place",
+        "_queue",
+        "_standing",
+        "_turns_without_pause",
+        "execution",
+        "loop",
+        "state",
+    )
+
+    def __init__(self, execution: Execution, loop: Any, state: ResourceState) -> None:
+        self.execution = execution
+        self.loop = loop
+        self.state = state
+        self._place: Any = None
+        self._is_awake = True
+        # Nothing of the turn has run.
+        self._is_beginning = True
+        self._queue: ReadyQueue[LoopEntry] = ReadyQueue()
+        # What was called for during this turn.
+        self._called: deque[LoopEntry] = deque()
+        self._host: Task = execution.current
+        # The task that stands for the thread of the loop among those that are alive.
+        self._standing: Task = execution.current
+        # The tasks that the thread of the loop has run.
+        self._bound: list[Task] = []
+        # Between two steps: what may come next.
+        self._offered: list[LoopEntry] | None = None
+        self._turns_without_pause = 0
+
+    # -- a turn ----------------------------------------------------------------------
+
+    def run(self, place: Any) -> None:
+        """Turn after turn, until the loop is stopped.
+
+        Parameters:
+            place: in the program, of the call that runs the loop.
+        """
+        self._place = place
+        execution, loop = self.execution, self.loop
+        self._host = self._standing = execution.current
+        if execution.rows:
+            # What the thread did before, it did before all that the loop runs.
+            effect(execution, self.state, True)
+        try:
+            while True:
+                self._begin_turn()
+                while (entry := self._next()) is not None:
+                    while not self._queue.take(entry):
+                        # It is of the next turn: this one has ended before what is late.
+                        self._begin_turn()
+                    self._run(entry)
+                if loop._stopping:
+                    break
+        finally:
+            self._leave()
+        if execution.rows[-1][1] != self._host.id:
+            # What it does from here on, it does after all that.
+            execution.perform(RESUME, self.state, place)
+
+    def _begin_turn(self) -> None:
+        if self.execution.aborting:
+            raise TaskKilled
+        self._forget_cancelled_timers()
+        self._take_called()
+        loop = self.loop
+        seconds = self._seconds_to_wait()
+        if seconds == 0:
+            self._turns_without_pause += 1
+            if self._turns_without_pause >= SPINNING_TURNS and loop._scheduled:
+                self._turns_without_pause = 0
+                self._let_time_pass()
+            events = self._seen(self._watched())
+        else:
+            self._turns_without_pause = 0
+            events = self._wait(seconds)
+        called, self._called = self._called, deque()
+        self._queue.begin_turn(called, [*self._ready(events), *self._timers()])
+        self._is_beginning = True
+        if self._queue.was_impatient:
+            self.execution.trace.uncontrolled.assume(IMPATIENT)
+
+    def _take_called(self) -> None:
+        """Take over what the loop was asked to call soon."""
+        ready = self.loop._ready
+        origin_of = loop_tasks_of(self.execution).origin_of
+        while ready:
+            handle = ready.popleft()
+            origin = origin_of(handle)
+            is_late = origin.asked is Asked.GAVE_WAY
+            order = Order.ARRIVAL if is_late else Order.FIFO
+            self._called.append(LoopEntry(handle, origin.task, order))
+
+    def _seconds_to_wait(self) -> float | None:
+        loop = self.loop
+        if self._called or len(self._queue) or loop._stopping:
+            return 0
+        if not loop._scheduled:
+            return None
+        # A timer that is over does not let the loop wait.
+        seconds: float = loop._scheduled[0]._when - loop.time()
+        return max(0, seconds)
+
+    def _wait(self, seconds: float | None) -> list[Any]:
+        """Wait until something has arrived; which descriptors are ready then.
+
+        Parameters:
+            seconds: until the next timer is over; ``None``: there is none.
+        """
+        execution = self.execution
+        self._stand(self._host)
+        watched = self._watched()
+        self._is_awake = False
+        wait_until(
+            execution,
+            self.state,
+            self._place,
+            (lambda: self._was_called() or bool(self._look())) if watched else self._was_called,
+            seconds,
+            lambda: furthest(execution, watched) if watched else Reach.LOCAL,
+            is_safety_net=False,
+        )
+        self._is_awake = True
+        self._take_called()
+        return self._seen(watched)
+
+    def _was_called(self) -> bool:
+        """Whether another thread has woken the loop; one out of control leaves only its call."""
+        return self._is_awake or bool(self.loop._ready)
+
+    def wake(self) -> None:
+        """Another thread wakes the loop up."""
+        self._is_awake = True
+
+    def _watched(self) -> list[int]:
+        """The descriptors that the loop watches, but for the one by which it is woken."""
+        loop = self.loop
+        watched = loop._selector.get_map()
+        own = loop._ssock
+        number = None if own is None or loop._signal_handlers else own.fileno()
+        if not watched or (len(watched) == 1 and number in watched):
+            return []
+        return sorted(descriptor for descriptor in watched if descriptor != number)
+
+    def _look(self) -> list[Any]:
+        """What is ready at this moment."""
+        task = self.execution.current
+        task.inside += 1
+        try:
+            return self.loop._selector.select(0)  # type: ignore[no-any-return]
+        finally:
+            task.inside -= 1
+
+    def _seen(self, watched: list[int]) -> list[Any]:
+        """Which of the descriptors that the loop watches are ready; the running step sees it."""
+        if not watched:
+            return []
+        execution = self.execution
+        events = self._look()
+        found = {key.fd for key, _ in events}
+        if execution.rows:
+            for descriptor in watched:
+                state = channel_of(execution, descriptor, None)
+                if descriptor in found:
+                    # What the other side did before it made this ready, it did before us.
+                    effect(execution, state, False)
+                else:
+                    saw(execution, state)
+        return events
+
+    def _ready(self, events: list[Any]) -> list[LoopEntry]:
+        """What is to be called as descriptors are ready."""
+        loop, execution = self.loop, self.execution
+        own = loop._ssock
+        number = -1 if own is None else own.fileno()
+        others = [event for event in events if event[0].fd != number]
+        if len(others) != len(events):
+            task = execution.current
+            task.inside += 1
+            try:
+                loop._read_from_self()
+            finally:
+                task.inside -= 1
+        if not others:
+            return []
+        loop._process_events(others)
+        waiting = {id(entry.handle) for entry in self._queue}
+        origin_of = loop_tasks_of(execution).origin_of
+        found = []
+        while loop._ready:
+            handle = loop._ready.popleft()
+            if id(handle) not in waiting:
+                found.append(LoopEntry(handle, origin_of(handle).task, Order.ARRIVAL))
+        return found
+
+    def _timers(self) -> list[LoopEntry]:
+        """The timers that are over, in the order of their times."""
+        loop = self.loop
+        scheduled = loop._scheduled
+        if not scheduled:
+            return []
+        now = loop.time()
+        end = now + max(loop._clock_resolution, math.ulp(now))
+        origin_of = loop_tasks_of(self.execution).origin_of
+        found = []
+        while scheduled and scheduled[0]._when < end:
+            timer = heapq.heappop(scheduled)
+            timer._scheduled = False
+            if not timer._cancelled:
+                origin = origin_of(timer)
+                entry = LoopEntry(timer, origin.task, Order.TIMER)
+                found.append((timer._when, origin.number, entry))
+        found.sort(key=lambda each: each[:2])
+        return [entry for _, _, entry in found]
+
+    def _let_time_pass(self) -> None:
+        """The loop spins until a timer is over: in reality that would take time."""
+        loop, clock = self.loop, self.execution.clock
+        seconds = loop._scheduled[0]._when - loop.time()
+        if seconds > 0:
+            clock.advance_to(clock.now + seconds)
+
+    def _forget_cancelled_timers(self) -> None:
+        loop = self.loop
+        timers = loop._scheduled
+        if loop._timer_cancelled_count > max(_MANY_TIMERS, len(timers)) / 2:
+            for timer in timers:
+                timer._scheduled = not timer._cancelled
+            loop._scheduled = [timer for timer in timers if not timer._cancelled]
+            heapq.heapify(loop._scheduled)
+            loop._timer_cancelled_count = 0
+        while loop._scheduled and loop._scheduled[0]._cancelled:
+            heapq.heappop(loop._scheduled)._scheduled = False
+            loop._timer_cancelled_count -= 1
+
+    # -- what comes next -------------------------------------------------------------
+
+    def _next(self) -> LoopEntry | None:
+        """What is chosen to run next; ``None``: nothing, the turn has ended."""
+        self._take_called()
+        loop = self.loop
+        stops = loop._stopping
+        found = self._queue.next_ones(() if stops else self._called)
+        if not found or not len(self._queue):
+            # What was called for has its turn after whatever arrives until then.
+            return None
+        execution = self.execution
+        if execution.aborting:
+            raise TaskKilled
+        if execution.signals and self._host is execution.root:
+            handle_signals(execution)
+        tasks = [self._offer(entry) for entry in found]
+        if stops and found[-1].order is not Order.FIFO:
+            # The loop may end before what is late.
+            tasks.append(self._host)
+            self._host.pending = _new_operation(Operation, (RESUME, self.state.id, self._place))
+        early = self._early_timer()
+        if early is not None:
+            tasks.append(early)
+        if len(tasks) > 1:
+            loop_tasks_of(execution).have_choices = True
+        alive = execution.alive
+        at = alive.index(self._standing)
+        alive[at : at + 1] = tasks
+        self._offered = found
+        running = execution.current
+        chosen = execution.decide_by_default(tasks[0])
+        if chosen.greenlet is not self._host.greenlet:
+            execution.switch(running, chosen)
+            chosen = execution.current
+        offered, self._offered = self._offered, None
+        for entry in offered:
+            if entry.task is not chosen and entry.task in alive:
+                alive.remove(entry.task)
+        for task in (self._host, early):
+            if task in alive and task is not chosen:
+                alive.remove(task)
+        self._standing = execution.current = chosen
+        if execution.aborting:
+            raise TaskKilled
+        chosen.waiting = False
+        if execution.detector is not None:
+            execution.detector.synchronise(chosen.index, self.state, True)
+        if chosen is early:
+            chosen.ready = chosen.deadline = None
+            chosen.timed_out = False
+            self._queue.arrive(self._timers())
+            return self._next()
+        if chosen is self._host:
+            return None
+        return next(entry for entry in offered if entry.task is chosen)
+
+    def _early_timer(self) -> Task | None:
+        """The task of the next timer, if time may pass before this turn takes what has arrived."""
+        execution, loop = self.execution, self.loop
+        if not self._is_beginning or not loop._scheduled or not execution.may_fire_early():
+            return None
+        self._is_beginning = False
+        timers = sorted(
+            (timer._when, origin.number, timer, origin.task)
+            for timer in loop._scheduled
+            if not timer._cancelled
+            for origin in (loop_tasks_of(execution).origin_of(timer),)
+        )
+        if not timers:
+            return None
+        when, _, timer, task = timers[0]
+        if task.host is not self._host:
+            self._bind(task)
+        _, place = operation_of(LoopEntry(timer, task, Order.TIMER))
+        task.pending = _new_operation(Operation, (WAKE, self.state.id, place))
+        task.waiting = True
+        task.ready = _not_yet
+        task.deadline = execution.clock.now + max(when - loop.time(), 0.0)
+        return task
+
+    def _offer(self, entry: LoopEntry) -> Task:
+        """The task of an entry, about to take its step."""
+        task = entry.task
+        if task.host is not self._host:
+            self._bind(task)
+        kind, place = operation_of(entry)
+        task.pending = _new_operation(Operation, (kind, self.state.id, place))
+        task.waiting = True
+        # It may have been offered as a timer that is over early.
+        task.ready = task.deadline = None
+        return task
+
+    def _bind(self, task: Task) -> None:
+        bind(task, self._host, self.loop, self.state)
+        self._bound.append(task)
+
+    def called_from_outside(self) -> None:
+        """Another thread has asked for a call, which by itself does not wake the loop."""
+        if not self._is_awake:
+            self._take_called()
+            return
+        # It may come next, if the loop is between two steps.
+        offered = self._offered
+        if offered is None or self.loop._stopping:
+            return
+        self._take_called()
+        alive = self.execution.alive
+        for entry in self._queue.next_ones(self._called)[len(offered) :]:
+            alive.insert(alive.index(offered[-1].task) + 1, self._offer(entry))
+            offered.append(entry)
+
+    def _run(self, entry: LoopEntry) -> None:
+        self._is_beginning = False
+        handle, loop = entry.handle, self.loop
+        if not loop._debug:
+            handle._run()
+            return
+        try:
+            loop._current_handle = handle
+            handle._run()
+        finally:
+            loop._current_handle = None
+
+    def _stand(self, task: Task) -> None:
+        """Let a task stand for the thread of the loop among those that are alive."""
+        execution = self.execution
+        if self._standing is not task:
+            alive = execution.alive
+            if self._standing in alive:
+                alive[alive.index(self._standing)] = task
+            else:
+                alive.append(task)
+            self._standing = task
+        execution.current = task
+
+    def _leave(self) -> None:
+        """The loop was stopped, or its thread is unwound."""
+        self._stand(self._host)
+        # Loops that nobody else has any more die, and what they hold with them.
+        for task in self._bound:
+            task.host = task.running_loop = None
+        self._bound.clear()
+        # Whoever looks at the loop from outside finds what it has not run.
+        self._take_called()
+        self.loop._ready.extend(entry.handle for entry in (*self._queue, *self._called))
+        self._queue, self._called = ReadyQueue(), deque()

@@ -1,0 +1,290 @@
+"""What tasks of an event loop come to under control."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import pytest
+
+import bohrbug
+from bohrbug.exploration.options import ExploreOptions
+from bohrbug.exploration.result import Result
+from bohrbug.exploration.verdicts import VerdictKind
+from bohrbug.model.outcome import OutcomeKind
+from bohrbug.model.plan import Plan
+from bohrbug.platforms.threads.platform import runtime_of
+
+Main = Callable[[list[Any]], Awaitable[None]]
+
+
+def reached(main: Main, **options: Any) -> set[tuple[Any, ...]]:
+    """The logs of all executions of an async function, to the end of the search."""
+    found = set()
+
+    def test() -> None:
+        log: list[Any] = []
+        asyncio.run(main(log))  # type: ignore[arg-type]
+        found.add(tuple(log))
+
+    options = {"strategy": "dfs", "timeouts": "late", "executions": 5_000, "bound": None, **options}
+    result = bohrbug.explore(test, **options)
+    assert result.verdict.kind is VerdictKind.HOLDS, result.verdict
+    return found
+
+
+def explored(main: Callable[[], Awaitable[None]]) -> Result:
+    return bohrbug.explore(lambda: asyncio.run(main()), timeouts="late")  # type: ignore[arg-type]
+
+
+async def says(log: list[Any], name: str, pauses: int = 0) -> None:
+    for _ in range(pauses):
+        await asyncio.sleep(0)
+    log.append(name)
+
+
+def test_callbacks_are_never_reordered() -> None:
+    async def main(log: list[Any]) -> None:
+        loop = asyncio.get_running_loop()
+        future = loop.create_future()
+        for number in range(3):
+            loop.call_soon(log.append, number)
+            future.add_done_callback(lambda _, number=number: log.append(("done", number)))
+        future.set_result(None)
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+
+    expected = (0, 1, 2, ("done", 0), ("done", 1), ("done", 2))
+    assert reached(main) == {expected}
+
+
+def test_a_pause_may_take_more_than_one_turn() -> None:
+    async def main(log: list[Any]) -> None:
+        await asyncio.gather(says(log, "a", 1), says(log, "b", 2))
+
+    assert reached(main) == {("a", "b"), ("b", "a")}
+
+
+def test_tasks_that_do_not_pause_run_in_the_order_of_their_making() -> None:
+    async def main(log: list[Any]) -> None:
+        await asyncio.gather(*(says(log, name) for name in "abc"))
+
+    assert reached(main) == {("a", "b", "c")}
+
+
+def test_timers_come_in_their_order() -> None:
+    async def main(log: list[Any]) -> None:
+        async def later(name: str, seconds: float) -> None:
+            await asyncio.sleep(seconds)
+            log.append(name)
+
+        times = {"c": 3, "a": 1, "b": 2, "d": 3}
+        await asyncio.gather(*(later(name, seconds) for name, seconds in times.items()))
+
+    assert reached(main) == {("a", "b", "c", "d")}
+
+
+def test_a_timer_may_be_over_early() -> None:
+    async def main(log: list[Any]) -> None:
+        async def later() -> None:
+            await asyncio.sleep(5)
+            log.append("later")
+
+        await asyncio.gather(later(), says(log, "now", 3))
+
+    assert reached(main) == {("now", "later")}
+    assert reached(main, timeouts="early") == {("now", "later"), ("later", "now")}
+
+
+def test_a_lost_update_over_an_await_is_found_and_explained() -> None:
+    class Account:
+        balance = 0
+
+    async def increment(account: Account) -> None:
+        balance = account.balance
+        await asyncio.sleep(0)
+        account.balance = balance + 1
+
+    async def later(account: Account) -> None:
+        for _ in range(3):
+            await asyncio.sleep(0)
+        await increment(account)
+
+    async def main() -> None:
+        account = Account()
+        await asyncio.gather(increment(account), later(account))
+        assert account.balance == 2
+
+    result = explored(main)
+    assert result.verdict.kind is VerdictKind.FAILED
+    failure = result.failures[0]
+    assert failure.confirmed
+    assert failure.cause is not None
+
+
+def test_locked_it_holds() -> None:
+    class Account:
+        balance = 0
+
+    async def main() -> None:
+        account, lock = Account(), asyncio.Lock()
+
+        async def increment(pauses: int) -> None:
+            for _ in range(pauses):
+                await asyncio.sleep(0)
+            async with lock:
+                balance = account.balance
+                await asyncio.sleep(0)
+                account.balance = balance + 1
+
+        await asyncio.gather(increment(0), increment(2))
+        assert account.balance == 2
+
+    assert explored(main).verdict.kind is VerdictKind.HOLDS
+
+
+def test_tasks_that_wait_for_each_other_are_in_a_deadlock() -> None:
+    async def main() -> None:
+        locks = asyncio.Lock(), asyncio.Lock()
+
+        async def both(first: asyncio.Lock, second: asyncio.Lock, pauses: int) -> None:
+            for _ in range(pauses):
+                await asyncio.sleep(0)
+            async with first:
+                await asyncio.sleep(0)
+                async with second:
+                    pass
+
+        await asyncio.gather(both(*locks, 0), both(*reversed(locks), 5))
+
+    result = explored(main)
+    assert [failure.outcome.kind for failure in result.failures] == [OutcomeKind.DEADLOCK]
+    assert result.failures[0].confirmed
+
+
+def test_a_loop_that_spins_starves_nobody() -> None:
+    async def main() -> None:
+        done = threading.Event()
+        thread = threading.Thread(target=done.set)
+        thread.start()
+        while not done.is_set():
+            await asyncio.sleep(0)
+        thread.join()
+
+    assert not explored(main).failures
+
+
+def test_a_loop_that_spins_comes_to_its_timer() -> None:
+    async def main() -> None:
+        over: list[int] = []
+        asyncio.get_running_loop().call_later(5, over.append, 1)
+        while not over:
+            await asyncio.sleep(0)
+
+    assert not explored(main).failures
+
+
+def test_threads_and_tasks_are_under_one_schedule() -> None:
+    class Counter:
+        value = 0
+
+    async def main() -> None:
+        counter = Counter()
+
+        def add() -> None:
+            counter.value += 1
+
+        future = asyncio.get_running_loop().run_in_executor(None, add)
+        add()
+        await future
+        assert counter.value == 2
+
+    result = explored(main)
+    assert result.verdict.kind is VerdictKind.FAILED
+    assert result.failures[0].confirmed
+
+
+def test_calls_from_two_threads_come_in_either_order() -> None:
+    found = set()
+
+    def test() -> None:
+        log: list[int] = []
+        loop = asyncio.new_event_loop()
+        runs = threading.Thread(target=loop.run_forever)
+        runs.start()
+
+        async def add(number: int) -> None:
+            log.append(number)
+
+        def ask(number: int) -> None:
+            asyncio.run_coroutine_threadsafe(add(number), loop).result()
+
+        threads = [threading.Thread(target=ask, args=(number,)) for number in range(2)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        loop.call_soon_threadsafe(loop.stop)
+        runs.join()
+        loop.close()
+        found.add(tuple(log))
+
+    assert not bohrbug.explore(test, executions=200).failures
+    assert found == {(0, 1), (1, 0)}
+
+
+def test_a_task_that_is_asked_to_be_cancelled_by_a_timer_is_no_step_of_it() -> None:
+    async def main() -> None:
+        task = asyncio.ensure_future(asyncio.sleep(100))
+        asyncio.get_running_loop().call_later(1, task.cancel)
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    assert explored(main).verdict.kind is VerdictKind.HOLDS
+
+
+def test_streams_within_a_test_are_deterministic() -> None:
+    async def main() -> None:
+        async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            writer.write((await reader.readline()).upper())
+            await writer.drain()
+            writer.close()
+
+        server = await asyncio.start_server(answer, "127.0.0.1", 0)
+        port = server.sockets[0].getsockname()[1]
+
+        async def ask(text: bytes) -> bytes:
+            reader, writer = await asyncio.open_connection("127.0.0.1", port)
+            writer.write(text)
+            await writer.drain()
+            line = await reader.readline()
+            writer.close()
+            await writer.wait_closed()
+            return line
+
+        assert await asyncio.gather(ask(b"a\n"), ask(b"b\n")) == [b"A\n", b"B\n"]
+        server.close()
+
+    result = bohrbug.explore(
+        lambda: asyncio.run(main()), timeouts="late", executions=60, strategy="random"
+    )
+    assert not result.failures
+    assert not result.verdict.caveats
+
+
+def test_an_execution_that_ends_before_its_plan_has_diverged() -> None:
+    def test() -> None:
+        threads = [threading.Thread(target=threading.Event().set) for _ in range(2)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+
+    with runtime_of(test, ExploreOptions()) as runtime:
+        choices = runtime.execute(Plan()).trace.choices
+        divergence = runtime.execute(Plan((*choices, "0.9"))).trace.divergence
+    assert divergence is not None
+    assert divergence.step == len(choices)
+    assert divergence.expected == "0.9"
