@@ -75,9 +75,35 @@ for _name in (
     "set_result",
     "set_exception",
     "set_running_or_notify_cancel",
-    "add_done_callback",
 ):
     _wrap(_Future, _name, RESOLVE)
+
+_add_done_callback = _Future.add_done_callback
+
+
+@patches.method(_Future, "add_done_callback")
+def add_done_callback(self: Any, fn: Callable[[Any], object]) -> None:
+    """Stands for ``Future.add_done_callback``."""
+    execution = controlled()
+    if execution is None:
+        _add_done_callback(self, fn)
+        return
+    task = execution.current
+    if not task.inside:
+        execution.perform(
+            RESOLVE,
+            execution.resources.of(self, "Future"),
+            place_of(_getframe(1)),
+            lambda: _is_free(self, task),
+        )
+    # Who comes too late calls it at once: that is code of the program. The state of a future that
+    # is done does not change, and its lock is quiet.
+    within = self._state not in _DONE
+    task.inside += within
+    try:
+        _add_done_callback(self, fn)
+    finally:
+        task.inside -= within
 
 
 def _wrap_waiting(name: str) -> None:
