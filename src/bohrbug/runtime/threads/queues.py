@@ -60,6 +60,8 @@ def holders_of_mutex(execution: Execution, task: Task, state: ResourceState) -> 
 
 
 _OWN_CLASSES = frozenset({queue.Queue, queue.LifoQueue, queue.PriorityQueue})
+_PLAIN_CLASSES = frozenset({queue.Queue, queue.LifoQueue})
+"""None of their methods calls code of the program; ``PriorityQueue`` compares its items."""
 
 
 def _size_of(execution: Execution, queue: Any) -> int:
@@ -70,9 +72,9 @@ def _size_of(execution: Execution, queue: Any) -> int:
 
 
 def _note_own_code(execution: Execution, queue: Any) -> None:
-    """What a subclass has done under the mutex comes before what follows on the queue."""
+    """What code of the program has done under the mutex comes before what follows on the queue."""
     detector = execution.detector
-    if detector is not None and type(queue) not in _OWN_CLASSES:
+    if detector is not None and type(queue) not in _PLAIN_CLASSES:
         state = execution.resources.of(queue, type(queue).__name__)
         detector.synchronise(execution.current.index, state, True)
 
@@ -123,7 +125,9 @@ def _move_in(self: Any, item: Any, block: bool = False, timeout: float | None = 
     execution = current.execution
     assert execution is not None
     task = execution.current
-    task.inside += 1
+    # Code of the program is left in the middle like any other, with the mutex taken.
+    within = type(self) in _PLAIN_CLASSES
+    task.inside += within
     try:
         real = None
         if self.maxsize <= 0 or not (block or _size_of(execution, self) >= self.maxsize):
@@ -135,10 +139,11 @@ def _move_in(self: Any, item: Any, block: bool = False, timeout: float | None = 
         try:
             self._put(item)
             self.unfinished_tasks += 1
+            _note_own_code(execution, self)
         finally:
             real.release()
     finally:
-        task.inside -= 1
+        task.inside -= within
 
 
 def _move_out(self: Any, block: bool = False, timeout: float | None = None) -> Any:
@@ -146,7 +151,9 @@ def _move_out(self: Any, block: bool = False, timeout: float | None = None) -> A
     execution = current.execution
     assert execution is not None
     task = execution.current
-    task.inside += 1
+    # Code of the program is left in the middle like any other, with the mutex taken.
+    within = type(self) in _PLAIN_CLASSES
+    task.inside += within
     try:
         real = None
         if not block and _size_of(execution, self) > 0:
@@ -156,11 +163,13 @@ def _move_out(self: Any, block: bool = False, timeout: float | None = None) -> A
             _note_own_code(execution, self)
             return item
         try:
-            return self._get()
+            item = self._get()
+            _note_own_code(execution, self)
+            return item
         finally:
             real.release()
     finally:
-        task.inside -= 1
+        task.inside -= within
 
 
 # Functions of their own: one with a variable that a nested function shares takes longer to call.
@@ -284,12 +293,13 @@ def _wrap_queue(name: str, kind: Any, ready: Callable[[Any], bool]) -> None:
             _note_gate(execution, self, False)
             if kind is INSPECT:
                 execution.observe(state, place)
-        task.inside += 1
+        within = type(self) in _PLAIN_CLASSES
+        task.inside += within
         try:
             return original(self, *args, **kwargs)
         finally:
             _note_own_code(execution, self)
-            task.inside -= 1
+            task.inside -= within
 
 
 _wrap_queue("task_done", TASK_DONE, _mutex_is_free)
