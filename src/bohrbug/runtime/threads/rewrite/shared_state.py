@@ -33,7 +33,11 @@ _BY_MODULE = {
     "asyncio.locks": "Event.is_set Event.set Event.wait",
     "asyncio.queues": "Queue._get Queue._put Queue.empty",
     # In which order mocks are called, and what patches put in place and back.
-    "unittest.mock": "CallableMixin._increment_mock_call _patch.get_original _patch.__enter__"
+    "unittest.mock": "CallableMixin._increment_mock_call CallableMixin._execute_mock_call"
+    " _delegating_property.<locals>._get _delegating_property.<locals>._set"
+    " NonCallableMock.__get_return_value NonCallableMock.__set_return_value"
+    " NonCallableMock.__get_side_effect NonCallableMock.__set_side_effect"
+    " NonCallableMock.__getattr__ NonCallableMock.__setattr__ NonCallableMock.reset_mock _patch.get_original _patch.__enter__"
     " _patch.__exit__ _patch_dict._patch_dict _patch_dict._unpatch_dict _clear_dict",
     "_pytest.monkeypatch": "MonkeyPatch.setattr MonkeyPatch.delattr MonkeyPatch.setitem"
     " MonkeyPatch.delitem MonkeyPatch.undo",
