@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import random
+import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -32,6 +33,7 @@ OPERATIONS = (
     ("put", 0),
     ("get", 0),
     ("call", 0),
+    ("guard", 0),
     ("spawn", 0),
     ("sleep", 1),
     ("sleep", 2),
@@ -66,6 +68,7 @@ class State:
         self.value = 0
         self.lock = asyncio.Lock()
         self.event = asyncio.Event()
+        self.guard = threading.Lock()
         self.queue: asyncio.Queue[int] = asyncio.Queue(1)
         self.made: list[asyncio.Task[None]] = []
 
@@ -105,6 +108,10 @@ async def work(
             await state.queue.put(state.value)
         elif kind == "get":
             state.log.append((name, "got", await state.queue.get()))
+        elif kind == "guard":
+            # In the middle of what the loop runs, as far as threads are concerned.
+            with state.guard:
+                state.value += 100
         elif kind == "call":
             asyncio.get_running_loop().call_soon(state.log.append, (name, "called"))
         elif kind == "spawn":

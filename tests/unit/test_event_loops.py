@@ -7,6 +7,7 @@ import contextlib
 import threading
 import time
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -65,3 +66,71 @@ def test_a_call_that_does_not_wake_the_loop_may_come_too_late(name: str) -> None
 def test_a_call_that_wakes_the_loop_never_does() -> None:
     """The same, made as asyncio asks for."""
     assert results_of(lambda loop, event: loop.call_soon_threadsafe(event.set)) == {True}
+
+
+def between(
+    use: Callable[[asyncio.Task[int], asyncio.Lock, asyncio.Semaphore], object],
+) -> set[Any]:
+    """What a loop's task comes to, and what its use gives in a thread that is not the loop's."""
+    found = set()
+
+    def test() -> None:
+        gave: list[object] = []
+
+        async def main() -> None:
+            lock, semaphore = asyncio.Lock(), asyncio.Semaphore(1)
+
+            async def work() -> int:
+                async with lock, semaphore:
+                    await asyncio.sleep(0)
+                await asyncio.sleep(0)
+                return 1
+
+            task = asyncio.ensure_future(work())
+            thread = threading.Thread(target=lambda: gave.append(use(task, lock, semaphore)))
+            thread.start()
+            await asyncio.wait([task])
+            thread.join()
+            found.add((task.cancelled(), *gave))
+
+        asyncio.run(main())
+
+    result = bohrbug.explore(test, timeouts="late", executions=400)
+    assert not result.failures
+    return found
+
+
+def test_a_task_that_another_thread_cancels_may_end_before() -> None:
+    assert between(lambda task, lock, semaphore: task.cancel()) >= {(True, True), (False, False)}
+
+
+def test_whether_a_task_is_done_depends_on_when_another_thread_asks() -> None:
+    assert between(lambda task, lock, semaphore: task.done()) == {(False, True), (False, False)}
+
+
+def test_so_does_whether_a_lock_is_taken() -> None:
+    assert between(lambda task, lock, semaphore: lock.locked()) == {(False, True), (False, False)}
+
+
+def test_so_does_whether_a_semaphore_is() -> None:
+    locked = between(lambda task, lock, semaphore: semaphore.locked())
+    assert locked == {(False, True), (False, False)}
+
+
+def test_a_loop_that_another_thread_stops_may_not_have_come_to_its_end() -> None:
+    found = set()
+
+    def test() -> None:
+        out: list[int] = []
+        loop = asyncio.new_event_loop()
+        loop.call_soon(out.append, 1)
+        loop.call_soon(lambda: loop.call_soon(lambda: (out.append(2), loop.stop())))
+        thread = threading.Thread(target=loop.stop)
+        thread.start()
+        loop.run_forever()
+        thread.join()
+        loop.close()
+        found.add(tuple(out))
+
+    assert not bohrbug.explore(test, executions=200).failures
+    assert found == {(1,), (1, 2)}

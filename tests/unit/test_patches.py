@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import concurrent.futures
 import os
 import random
 import time
@@ -9,6 +10,10 @@ from types import FunctionType
 from typing import Any
 
 import bohrbug
+from bohrbug.exploration.options import ExploreOptions
+from bohrbug.model.operation import PUT, SHUTDOWN
+from bohrbug.model.plan import Plan
+from bohrbug.platforms.threads.platform import runtime_of
 from bohrbug.runtime.threads.installation import _ALL
 from bohrbug.runtime.threads.patches import Patches
 
@@ -58,3 +63,32 @@ def test_under_control_time_sleep_has_its_names() -> None:
     natively = (time.sleep.__module__, time.sleep.__qualname__, os.urandom.__module__)
     bohrbug.explore(test, executions=1)
     assert set(seen) == {natively}
+
+
+def test_nothing_is_replaced_twice() -> None:
+    """The second of two replacements would undo the first, as both call what was there before."""
+    import asyncio  # noqa: F401  (so that its parts are replaced, too)
+    import concurrent.futures.thread  # noqa: F401
+    import multiprocessing.pool  # noqa: F401
+    import sqlite3  # noqa: F401
+
+    from bohrbug.runtime.threads import installation
+
+    wanted: dict[tuple[int, str], list[str]] = {}
+    for patches in installation._ALL:
+        patches.prepare()
+        for owner, name, replacement in patches.pairs():
+            at = f"{type(patches).__name__} {owner!r}.{name} {replacement!r}"
+            wanted.setdefault((id(owner), name), []).append(at)
+    assert [found for found in wanted.values() if len(found) > 1] == []
+
+
+def test_an_executor_is_called_by_who_made_it() -> None:
+    def test() -> None:
+        with concurrent.futures.ThreadPoolExecutor(1, initializer=int) as executor:
+            executor.submit(int).result()
+
+    with runtime_of(test, ExploreOptions()) as runtime:
+        trace = runtime.execute(Plan()).trace
+    puts = [each.resource for each in trace.operations if each.kind in (PUT, SHUTDOWN)]
+    assert puts[0].startswith("0:"), puts

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import threading
 from collections.abc import Awaitable, Callable
 from typing import Any
@@ -15,7 +16,9 @@ from bohrbug.exploration.result import Result
 from bohrbug.exploration.verdicts import VerdictKind
 from bohrbug.model.outcome import OutcomeKind
 from bohrbug.model.plan import Plan
+from bohrbug.model.serialise import trace_from_json, trace_to_json
 from bohrbug.platforms.threads.platform import runtime_of
+from bohrbug.report.text import failure_text
 
 Main = Callable[[list[Any]], Awaitable[None]]
 
@@ -288,3 +291,98 @@ def test_an_execution_that_ends_before_its_plan_has_diverged() -> None:
     assert divergence is not None
     assert divergence.step == len(choices)
     assert divergence.expected == "0.9"
+
+
+def test_a_loop_that_is_stopped_before_it_has_anything_to_do_returns() -> None:
+    def test() -> None:
+        loop = asyncio.new_event_loop()
+        loop.stop()
+        loop.run_forever()
+        loop.close()
+
+    assert bohrbug.explore(test).verdict.kind is VerdictKind.HOLDS
+
+
+def test_what_another_thread_cancels_does_not_run() -> None:
+    def test() -> None:
+        errors: list[object] = []
+        loop = asyncio.new_event_loop()
+        loop.set_exception_handler(lambda _, context: errors.append(context))
+        handle = loop.call_soon(int)
+        loop.call_soon(loop.stop)
+        other = threading.Thread(target=handle.cancel)
+        other.start()
+        loop.run_forever()
+        other.join()
+        loop.close()
+        assert not errors
+
+    assert not bohrbug.explore(test, executions=300).failures
+
+
+def test_what_a_loop_runs_is_not_divided_by_what_it_does_to_locks_of_threads() -> None:
+    async def main(log: list[Any]) -> None:
+        lock = threading.Lock()
+
+        async def work(name: str) -> None:
+            await asyncio.sleep(0)
+            with lock:
+                log.append(name)
+            await asyncio.sleep(0)
+            with lock:
+                log.append(name)
+
+        await asyncio.gather(work("a"), work("b"), work("c"))
+
+    assert reached(main, strategy="dpor") == reached(main)
+
+
+def test_a_deadlock_names_the_tasks_that_wait_and_what_for() -> None:
+    async def main() -> None:
+        first, second = asyncio.Lock(), asyncio.Lock()
+
+        async def both(one: asyncio.Lock, other: asyncio.Lock) -> None:
+            async with one:
+                await asyncio.sleep(0)
+                async with other:
+                    pass
+
+        await asyncio.gather(both(first, second), both(second, first))
+
+    (failure,) = explored(main).failures
+    assert failure.outcome.kind is OutcomeKind.DEADLOCK
+    blocked = {each.task: each for each in failure.outcome.blocked}
+    assert sorted(blocked) == ["0.2", "0.2.1", "0.2.2"]
+    assert blocked["0.2"].holders == ("0.2.1", "0.2.2")
+    assert [frame.site.function for frame in blocked["0.2.1"].stack][-1].endswith("both")
+    report = failure_text(failure)
+    assert "waits for Lock" in report
+    assert "waits for the end of other tasks" in report
+    assert "and what comes next in its event loop" in " ".join(report.split())
+
+
+def test_a_report_says_who_is_late_and_who_comes_first() -> None:
+    async def main() -> None:
+        log: list[Any] = []
+
+        async def first() -> None:
+            await asyncio.sleep(0)
+            log.append("first")
+
+        async def second() -> None:
+            for _ in range(3):
+                await asyncio.sleep(0)
+            log.append("second")
+
+        await asyncio.gather(first(), second())
+        assert log == ["first", "second"]
+
+    (failure,) = explored(main).failures
+    report = " ".join(failure_text(failure).split())
+    assert "first) is late (test_turns.py:" in report
+    assert "goes on first" in report
+    assert "preempted" not in report
+    # Another process reads from its file what was to go on.
+    again = trace_from_json(json.loads(json.dumps(trace_to_json(failure.trace))))
+    assert again.preemptions() == failure.trace.preemptions()
+    assert again.defaults == failure.trace.defaults

@@ -318,6 +318,7 @@ def trace_to_json(trace: Trace) -> dict[str, Json]:
         "timed": run_lengths(map(writer.options.index, trace.timed)),
         "yielded": run_lengths(trace.yielded),
         "arities": [[step, arity] for step, arity in sorted(trace.arities.items())],
+        "defaults": [[step, task] for step, task in sorted(trace.defaults.items())],
         "effects": [list(effect) for effect in trace.effects],
         "final_pending": {
             task: writer.operation(operation) for task, operation in trace.final_pending.items()
@@ -384,6 +385,8 @@ def _trace(header: dict[str, Json], reader: _Reader) -> Trace:
         timed=column("timed", reader.option_set),
         yielded=column("yielded", a_bool),
         arities=dict(rows("arities", a_count, a_count)),
+        # Files had none before there were tasks of event loops.
+        defaults=dict(rows("defaults", a_count, a_string)) if "defaults" in header else {},
         effects=[
             (step, task, resource, is_write)
             for step, task, resource, is_write in rows(
@@ -419,6 +422,6 @@ def _check_lengths(trace: Trace) -> None:
         found = len(getattr(trace, name))
         if found != steps:
             raise FileFormatError(f"{name}: {found} entries for {steps} steps")
-    named = [*trace.arities, *(effect[0] for effect in trace.effects)]
+    named = [*trace.arities, *trace.defaults, *(effect[0] for effect in trace.effects)]
     if any(step >= steps for step in named):
         raise FileFormatError(f"step {max(named)} is named, of {steps} steps")

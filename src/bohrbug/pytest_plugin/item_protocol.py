@@ -154,9 +154,9 @@ class ItemProtocol:
             return
         text = None
         trouble = ""
-        if result.untimely or (failures and not _is_plain_failure(failures[0], execution)):
+        if result.untimely or (failures and not _is_plain_failure(result, execution)):
             trouble = self._write_reproductions(explorer)
-        if failures and not _is_plain_failure(failures[0], execution):
+        if failures and not _is_plain_failure(result, execution):
             text = "\n".join(plugin.text_of(failure, item, result) for failure in failures)
         data = report_data(result)
         if plugin.memory is not None:
@@ -362,10 +362,11 @@ def _is_kind(error: BaseException | None, failure: Failure) -> bool:
     return error is not None and type(error).__name__ == failure.outcome.exception
 
 
-def _is_plain_failure(failure: Failure, execution: ItemExecution) -> bool:
+def _is_plain_failure(result: Result, execution: ItemExecution) -> bool:
     """Whether the test fails without any choice, so that pytest's own report says it best."""
     if isinstance(execution.error, AsyncioError):
         return False
-    trace = failure.trace
-    has_choices = len(trace.task_infos) > 1 or bool(trace.arities)
+    failure = result.failures[0]
+    # An event loop has tasks, too, which count if there is a choice among them.
+    has_choices = result.tasks > 1 or bool(failure.trace.arities)
     return not has_choices and _is_kind(execution.error, failure)

@@ -75,6 +75,8 @@ def _place(row: Row) -> str:
 
 def _preempted_words(row: Preempted, with_place: bool = True) -> str:
     at = f" at {row.place}," if row.place and with_place else ""
+    if row.late:
+        return f"{row.task} late{at.rstrip(',')}"
     return f"{row.task} preempted{at} before {row.before}"
 
 

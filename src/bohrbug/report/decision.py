@@ -314,9 +314,7 @@ def _done(trace: Trace, first: int, names: Names) -> Iterator[_Row]:
             words = fault_words(trace, step) or f"choose {trace.choices[step]}"
         note = ""
         if trace.is_preemption(step, task):
-            note = (
-                "timeout, early" if trace.has_fired(step) else f"preempted {trace.tasks[step - 1]}"
-            )
+            note = "timeout, early" if trace.has_fired(step) else f"preempted {trace.goes_on(step)}"
         source = source_line(site) if site is not None and site.line else ""
         yield _Row("", task, words, names.place(site), source, note)
 

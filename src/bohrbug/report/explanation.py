@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import groupby
 
 from bohrbug.model.operation import (
     BEGIN,
@@ -100,6 +101,37 @@ def _preemption_clause(trace: Trace, story: Story, names: Names, mentioned: _Men
     return text
 
 
+def _late_clause(trace: Trace, told: Sequence[Story], names: Names, mentioned: _Mentioned) -> str:
+    """What comes first in an event loop, once or several times in a row."""
+    story = told[0]
+    assert story.pending is not None
+    first = trace.operations[story.step]
+    text = f"{mentioned(story.task)} is late{names.at(story.pending)}"
+    text += f", and {mentioned(trace.tasks[story.step])} goes on first{names.at(first)}"
+    return f"{text}, {len(told)} times" if len(told) > 1 else text
+
+
+def _clauses(
+    trace: Trace, told: Sequence[Story], names: Names, mentioned: _Mentioned
+) -> Iterator[str]:
+    """One clause for each preemption; for all at once by which one task is late for another."""
+
+    def kind(story: Story) -> object:
+        if not story.late:
+            return story.step
+        return story.task, story.resumed, trace.tasks[story.step]
+
+    for _, group in groupby(told, kind):
+        stories_told = list(group)
+        story = stories_told[0]
+        if story.late:
+            yield _late_clause(trace, stories_told, names, mentioned)
+        elif story.timeout:
+            yield _timeout_clause(trace, story, names, mentioned)
+        else:
+            yield _preemption_clause(trace, story, names, mentioned)
+
+
 def _told_alone(operation: Operation) -> bool:
     return operation.kind not in LIFE
 
@@ -173,8 +205,13 @@ def _stretch_end(trace: Trace, last: int, steps: TaskSteps, names: Names) -> str
     return f"until it waits for {names.awaited(task, operation)}{names.at(operation)}"
 
 
+def _is_next_in_loop(trace: Trace, step: int) -> bool:
+    """Whether a step is what its event loop would run next by itself."""
+    return trace.defaults.get(step) == trace.tasks[step]
+
+
 def _without_preemption(trace: Trace, steps: TaskSteps, names: Names) -> str:
-    stretches = segments(trace)
+    stretches = [stretch for stretch in segments(trace) if not _is_next_in_loop(trace, stretch[1])]
     data = _data_choices(trace, names)
     if len(trace.task_infos or set(trace.tasks)) <= 1:
         alone = "with a single task"
@@ -187,6 +224,9 @@ def _without_preemption(trace: Trace, steps: TaskSteps, names: Names) -> str:
     limit = 6
     for task, _, last in stretches[:limit]:
         who = mentioned(task)
+        if last + 1 < len(trace) and _is_next_in_loop(trace, last + 1):
+            shown.append(f"{who}, and what comes next in its event loop")
+            continue
         if last == len(trace) - 1:
             shown.append(who)
         else:
@@ -260,15 +300,10 @@ def explain(
         return f"{verb} {_without_preemption(trace, steps, names)}.{faults}"
     mentioned = _Mentioned(names)
     limit = 3
-    clauses = [
-        _timeout_clause(trace, story, names, mentioned)
-        if story.timeout
-        else _preemption_clause(trace, story, names, mentioned)
-        for story in told[:limit]
-    ]
+    clauses = list(_clauses(trace, told, names, mentioned))
     opening = "In the schedule below " if as_example else f"{verb} when "
-    text = opening + "; and then ".join(clauses)
-    if len(told) > limit:
-        text += f"; and {len(told) - limit} more preemptions, marked below"
+    text = opening + "; and then ".join(clauses[:limit])
+    if len(clauses) > limit:
+        text += f"; and {len(clauses) - limit} more preemptions, marked below"
     data = _data_choices(trace, names)
     return f"{text}, {data}.{faults}" if data else f"{text}.{faults}"

@@ -58,7 +58,7 @@ _WORDS: dict[str, tuple[str, str]] = {
     "sleep": ("sleeps", "sleep"),
     "yield": ("yields", "yield"),
     "continue": ("goes on past", "going on past"),
-    "resume": ("goes on in", "going on in"),
+    "resume": ("resumes in", "resume of"),
     "callback": ("is called by", "callback of"),
     "call": ("calls", "call of"),
     "statement": ("executes a statement on", "statement on"),

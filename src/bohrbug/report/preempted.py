@@ -21,7 +21,7 @@ def _sentence(trace: Trace, names: Names, steps: TaskSteps, step: int) -> str:
         runs = f"task {names.task(task)} {operation.kind.name}s"
     if step == 0:
         return f"Step 0: {runs}."
-    running = trace.tasks[step - 1]
+    running = trace.goes_on(step)
     if trace.has_fired(step):
         return f"Step {step}: task {names.task(running)} stops here, and a timeout fires: {runs}."
     pending = steps.next_operation(trace, running, step)

@@ -27,7 +27,7 @@ from bohrbug.report.faults import fault_words
 from bohrbug.report.naming import Names
 from bohrbug.report.sources import source_line
 from bohrbug.report.stack import telling_frame
-from bohrbug.report.stories import Story, TaskSteps, stories
+from bohrbug.report.stories import Story, TaskSteps, is_late, stories
 
 SHOWN_STEPS = 40
 """Steps shown of a long execution."""
@@ -72,6 +72,7 @@ class Preempted:
     place: str
     before: str
     essential: bool
+    late: bool = False
 
 
 @dataclass(slots=True)
@@ -382,9 +383,9 @@ class _Writer:
         return True
 
     def _transition(self, index: int) -> None:
-        """What happened to the task that ran before, if another one runs now."""
+        """What happened to the task that was to go on, if another one runs now."""
         trace = self.trace
-        task = trace.tasks[index - 1]
+        task = trace.goes_on(index)
         chosen = trace.tasks[index]
         if chosen == task or trace.operations[index - 1].kind is END:
             return
@@ -398,7 +399,14 @@ class _Writer:
             self.rows.pop()
         if task in trace.enabled[index] and not trace.yielded[index]:
             self.rows.append(
-                Preempted(task, chosen, place, self.names.brief(pending), index in self.essential)
+                Preempted(
+                    task,
+                    chosen,
+                    place,
+                    self.names.brief(pending),
+                    index in self.essential,
+                    is_late(trace, index, pending),
+                )
             )
             return
         if pending.kind.is_yield:

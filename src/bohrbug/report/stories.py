@@ -46,6 +46,7 @@ class Story:
         resumed: the step in which the preempted task goes on; ``None`` if it never does.
         timeout: it is a timeout (or the end of a sleep) that came early.
         same: ``before`` and the operation after are on the resource of ``between``.
+        late: the task is one of an event loop, and what it waited for has arrived late.
     """
 
     step: int
@@ -57,6 +58,7 @@ class Story:
     resumed: int | None = None
     timeout: bool = False
     same: bool = False
+    late: bool = False
 
     def steps(self) -> tuple[int, ...]:
         """The steps that a report must show to tell this story."""
@@ -114,11 +116,15 @@ def tell(trace: Trace, step: int, steps: TaskSteps) -> Story:
     """
     if trace.has_fired(step):
         return _story_of_timeout(trace, step, steps)
-    task = trace.tasks[step - 1]
+    task = trace.goes_on(step)
     later = steps.since(task, step)
     resumed = later[0] if later else None
     pending = steps.next_operation(trace, task, step)
-    plain = Story(step, task, pending, before=step - 1, resumed=resumed)
+    own = steps.before(task, step)
+    before = own[-1] if own else None
+    if is_late(trace, step, pending):
+        return Story(step, task, pending, before=before, resumed=resumed, late=True)
+    plain = Story(step, task, pending, before=before, resumed=resumed)
     before_of = _last_by_resource(trace, steps.before(task, step))
     after_of = _last_by_resource(trace, reversed(later))
     # What it never came to do belongs to a conflict as well.
@@ -132,6 +138,22 @@ def tell(trace: Trace, step: int, steps: TaskSteps) -> Story:
         if found is not None:
             ranked.append(found)
     return min(ranked, key=lambda each: each[0])[1] if ranked else plain
+
+
+def is_late(trace: Trace, step: int, pending: Operation | None) -> bool:
+    """Whether an event loop runs something else at a step than what would come next.
+
+    Parameters:
+        trace: the execution.
+        step: it begins with a preemption.
+        pending: what the task was about to do that would come next.
+    """
+    # Steps of one loop act on that loop.
+    return (
+        step in trace.defaults
+        and pending is not None
+        and pending.resource == trace.operations[step].resource
+    )
 
 
 def _last_by_resource(trace: Trace, steps: Iterable[int]) -> dict[ResourceId, int]:

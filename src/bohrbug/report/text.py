@@ -154,7 +154,7 @@ def _beyond_gil(failure: Failure, names: Names, needs: str) -> str:
     for step in failure.essential:
         if step in failure.early_timeouts or not 0 < step < len(trace):
             continue
-        pending = steps.next_operation(trace, trace.tasks[step - 1], step)
+        pending = steps.next_operation(trace, trace.goes_on(step), step)
         if pending is not None:
             places[names.place(names.site(pending))] = None
     shown = [place for place in places if place]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bohrbug.model.outcome import ASKED, Abandoned, BlockedTask, Outcome
+from bohrbug.model.outcome import ASKED, Abandoned, BlockedTask, Frame, Outcome
 from bohrbug.model.site import site_of
 from bohrbug.monitors.outcomes import (
     blocked_task,
@@ -13,6 +13,7 @@ from bohrbug.monitors.outcomes import (
 )
 from bohrbug.runtime.policies import Asked
 from bohrbug.runtime.threads.execution import Execution
+from bohrbug.runtime.threads.loops.awaiting import awaiting
 from bohrbug.runtime.threads.queues import holders_of_mutex
 from bohrbug.runtime.threads.stacks import stack_of
 from bohrbug.runtime.threads.task import Task
@@ -35,11 +36,22 @@ class ThreadExplainer:
         Most executions that end so stand where earlier ones stood, and are only recognised.
         """
         test_has_ended = execution.ending.root_is_exiting
-        waiting = [task for task in execution.alive if task.pending is not None]
+        in_loops = awaiting(execution)
+        # These stand for the threads of their loops.
+        hosts = {each.task.host for each in in_loops}
+        waiting = [
+            task for task in execution.alive if task.pending is not None and task not in hosts
+        ]
         if test_has_ended:
             waiting = [task for task in waiting if not task.daemon]
-        outside = [f"task {task.id}: {task.waits_for.label}" for task in waiting if task.external]
-        waits = [_Waiting(execution, task) for task in waiting]
+            in_loops = [each for each in in_loops if not each.task.daemon]
+        outside = [
+            f"task {task.id}: {task.waits_for.label}"
+            for task in [*waiting, *(host for host in hosts if host is not None)]
+            if task.external
+        ]
+        waits = [_waiting(execution, task) for task in waiting]
+        waits += [_Waiting(each.task, each.holders, None, each.stack) for each in in_loops]
         key = (test_has_ended, *outside, *(each.key() for each in waits))
         known = self._known.get(key)
         if known is None:
@@ -64,16 +76,28 @@ class ThreadExplainer:
         return ASKED
 
 
+def _waiting(execution: Execution, task: Task) -> _Waiting:
+    holders = holders_of(execution, task)
+    abandoned = None if holders else abandoned_by(execution, task)
+    return _Waiting(task, holders, abandoned, stack_of(task, execution.current))
+
+
 class _Waiting:
     """Where a task waits, in an execution in which none can go on."""
 
     __slots__ = ("abandoned", "holders", "stack", "task")
 
-    def __init__(self, execution: Execution, task: Task) -> None:
+    def __init__(
+        self,
+        task: Task,
+        holders: tuple[str, ...],
+        abandoned: Abandoned | None,
+        stack: tuple[Frame, ...],
+    ) -> None:
         self.task = task
-        self.holders = holders_of(execution, task)
-        self.abandoned = None if self.holders else abandoned_by(execution, task)
-        self.stack = stack_of(task, execution.current)
+        self.holders = holders
+        self.abandoned = abandoned
+        self.stack = stack
 
     def key(self) -> tuple[object, ...]:
         """What :meth:`described` depends on; ids of what it keeps, for what is slow to hash."""

@@ -7,8 +7,6 @@ before; a replay lets them in again in that order, see :mod:`aio_arrivals`.
 
 from __future__ import annotations
 
-import heapq
-import math
 import os
 import select
 import selectors
@@ -36,10 +34,9 @@ from bohrbug.runtime.channels.recording import RecordingStream
 from bohrbug.runtime.channels.session import Session, active
 from bohrbug.runtime.channels.streams import Stream, local, real_lock
 from bohrbug.runtime.channels.unpatched import real_poll
+from bohrbug.runtime.loop_timers import forget_cancelled, take_over
 
 Message = tuple[TaskId | None, int]
-
-_MANY_TIMERS = 100
 
 
 class Call(NamedTuple):
@@ -149,7 +146,7 @@ class SeenLoop:
 
     def turn(self) -> None:
         """One turn of the loop: let in what has arrived, and run what is ready."""
-        self._forget_cancelled()
+        forget_cancelled(self.loop)
         self.let_in()
         if self.loop._ready:
             self.turns += 1
@@ -182,17 +179,8 @@ class SeenLoop:
         self._let_timers_in()
 
     def _let_timers_in(self) -> None:
-        loop = self.loop
-        now = loop.time()
-        # On a machine that has been up for very long, the resolution may be too small to add.
-        end = now + max(loop._clock_resolution, math.ulp(now))
-        timers = loop._scheduled
-        while timers and timers[0]._when < end:
-            timer = heapq.heappop(timers)
-            timer._scheduled = False
-            if timer._cancelled:
-                continue
-            loop._ready.append(timer)
+        for timer in take_over(self.loop):
+            self.loop._ready.append(timer)
             message = getattr(timer, "message", None)
             if message is not None:
                 self.note_message(TIMER, message)
@@ -205,19 +193,6 @@ class SeenLoop:
             return None
         left: float = loop._scheduled[0]._when - loop.time()
         return min(max(0, left), threading.TIMEOUT_MAX)
-
-    def _forget_cancelled(self) -> None:
-        loop = self.loop
-        timers = loop._scheduled
-        if loop._timer_cancelled_count > max(_MANY_TIMERS, len(timers)) / 2:
-            for timer in timers:
-                timer._scheduled = not timer._cancelled
-            loop._scheduled = [timer for timer in timers if not timer._cancelled]
-            heapq.heapify(loop._scheduled)
-            loop._timer_cancelled_count = 0
-        while loop._scheduled and loop._scheduled[0]._cancelled:
-            heapq.heappop(loop._scheduled)._scheduled = False
-            loop._timer_cancelled_count -= 1
 
     def _run_ready(self) -> None:
         """What is ready now; what gets ready by that has its turn in the next one."""

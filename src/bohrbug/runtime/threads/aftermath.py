@@ -56,7 +56,7 @@ class Aftermath:
         del trace.effects[self._effects :]
         del trace.races[self._races :]
         trace.early_timeouts[:] = [step for step in trace.early_timeouts if step < self._steps]
-        for facts in (trace.arities, trace.gates):
+        for facts in (trace.arities, trace.defaults, trace.gates):
             for step in [step for step in facts if step >= self._steps]:
                 del facts[step]
         return self._time

@@ -29,6 +29,7 @@ INTERNAL_MODULES = frozenset(
         "concurrent.futures._base",
         "concurrent.futures.thread",
         "asyncio.events",
+        "asyncio.mixins",
         "importlib._bootstrap",
         "_frozen_importlib",
         "importlib._bootstrap_external",

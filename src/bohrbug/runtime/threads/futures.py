@@ -28,7 +28,25 @@ _DONE = (base.CANCELLED, base.CANCELLED_AND_NOTIFIED, base.FINISHED)
 _Future = base.Future
 _Executor = pool.ThreadPoolExecutor
 _registering(_Future, "Future")
-_registering(_Executor, "ThreadPoolExecutor")
+
+
+_initialise_executor = _Executor.__init__
+
+
+def _initialise(
+    self: Any,
+    max_workers: Any = None,
+    thread_name_prefix: Any = "",
+    initializer: Any = None,
+    initargs: Any = (),
+    **others: Any,
+) -> None:
+    if callable(initializer) and controlled() is not None and not runs_elsewhere(self):
+        initializer = HandedOver.telling(initializer)
+    _initialise_executor(self, max_workers, thread_name_prefix, initializer, initargs, **others)
+
+
+_registering(_Executor, "ThreadPoolExecutor", initialise=_initialise)
 
 
 def _is_free(self: Any, task: Task) -> bool:

@@ -1,39 +1,21 @@
-"""Pools, executors and event loops: functions in C that they are handed tell what they do."""
+"""Pools and event loops: functions in C that they are handed tell what they do."""
 
 from __future__ import annotations
 
+from sys import _getframe
 from types import BuiltinFunctionType
 from typing import Any
 
 from bohrbug.runtime.threads.control import controlled
 from bohrbug.runtime.threads.handed_over import HandedOver
-from bohrbug.runtime.threads.interpreters import runs_elsewhere
 from bohrbug.runtime.threads.late_patches import LatePatches
+from bohrbug.runtime.threads.loops.tasks import loop_tasks_of
 
 patches = LatePatches()
 
 
 def _telling(function: Any) -> Any:
     return function if controlled() is None else HandedOver.telling(function)
-
-
-@patches.when_imported("concurrent.futures.thread")
-def _wrap_executors(module: Any) -> None:
-    cls = module.ThreadPoolExecutor
-    initialise = cls.__init__
-
-    @patches.method(cls, "__init__")
-    def init(
-        self: Any,
-        max_workers: Any = None,
-        thread_name_prefix: Any = "",
-        initializer: Any = None,
-        initargs: Any = (),
-        **others: Any,
-    ) -> None:
-        if callable(initializer) and not runs_elsewhere(self):
-            initializer = _telling(initializer)
-        initialise(self, max_workers, thread_name_prefix, initializer, initargs, **others)
 
 
 @patches.when_imported("multiprocessing.pool")
@@ -60,9 +42,13 @@ def _wrap_handles(module: Any) -> None:
 
     @patches.method(cls, "__init__")
     def init(self: Any, callback: Any, *args: Any, **kwargs: Any) -> None:
+        called = callback
         if type(callback) is BuiltinFunctionType and not _is_of_asyncio(callback.__self__):
-            callback = _telling(callback)
-        initialise(self, callback, *args, **kwargs)
+            called = _telling(callback)
+        initialise(self, called, *args, **kwargs)
+        execution = controlled()
+        if execution is not None:
+            loop_tasks_of(execution).handle_made(self, callback, _getframe(1))
 
 
 def _is_of_asyncio(owner: object) -> bool:

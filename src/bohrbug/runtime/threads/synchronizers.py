@@ -83,15 +83,21 @@ _PARTS = ("Event", "Semaphore")
 """Primitives of these modules that tasks of the program wait for: they get ids, too."""
 
 
-def _registering(cls: type, type_name: str, make_in_c: Callable[[Any], bool] | None = None) -> None:
+def _registering(
+    cls: type,
+    type_name: str,
+    make_in_c: Callable[[Any], bool] | None = None,
+    initialise: Callable[..., None] | None = None,
+) -> None:
     """Let objects of ``cls`` get their deterministic id when the program makes them.
 
     Parameters:
         cls: of the objects.
         type_name: how reports call it.
         make_in_c: makes an object if it is a part of another, and says whether it has.
+        initialise: called in place of its ``__init__``, which it has to call.
     """
-    original = cls.__init__  # type: ignore[misc]
+    original: Callable[..., None] = initialise or cls.__init__  # type: ignore[misc]
 
     @patches.method(cls, "__init__")
     def __init__(self: Any, *args: Any, **kwargs: Any) -> None:  # noqa: N807

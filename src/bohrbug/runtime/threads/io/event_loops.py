@@ -1,9 +1,9 @@
-"""Event loops of asyncio that are called by other threads than their own.
+"""Event loops of asyncio: their turns are under control, and what other threads ask them for.
 
 ``call_soon`` and ``call_at`` are for callbacks of the loop alone: a loop that waits already does
-not wake up. What wakes it, ``call_soon_threadsafe``, writes into a socket pair and is controlled
-as such. All that asyncio does for a program that forgets about threads ends in these two:
-``Future.set_result``, ``Event.set``, ``Queue.put_nowait``, ``create_task``.
+not wake up.  What wakes it is ``call_soon_threadsafe``.  All that asyncio does for a program that
+forgets about threads ends in the first two: ``Future.set_result``, ``Event.set``,
+``Queue.put_nowait``, ``create_task``.
 """
 
 from __future__ import annotations
@@ -12,14 +12,15 @@ import sys
 from sys import _getframe
 from typing import Any
 
-from bohrbug.model.operation import PUT
+from bohrbug.model.operation import CANCEL, INSPECT, PUT, Kind
 from bohrbug.runtime.threads.control import controlled
 from bohrbug.runtime.threads.execution import Execution
 from bohrbug.runtime.threads.io.patches import patches
-from bohrbug.runtime.threads.loops.tasks import loop_tasks_of, place_from
+from bohrbug.runtime.threads.loops.tasks import place_from
 from bohrbug.runtime.threads.loops.turns import LoopTurns
 from bohrbug.runtime.threads.recording import saw
 from bohrbug.runtime.threads.resources import ResourceState
+from bohrbug.runtime.threads.rewrite.inspected import Inspecting
 from bohrbug.runtime.threads.synchronizers import place_of
 
 _TYPE = "event loop"
@@ -47,10 +48,7 @@ def _register_loops(module: Any) -> None:
         initialise(self, *args, **kwargs)
         execution = controlled()
         if execution is not None:
-            frame = _getframe(1)
-            while frame.f_back and frame.f_globals.get("__name__", "").startswith("asyncio."):
-                frame = frame.f_back
-            place = place_of(frame)
+            place = place_from(_getframe(1))
             execution.resources.register(self._selector, execution.current, _TYPE, place)
 
 
@@ -69,25 +67,11 @@ def _wake_loops(module: Any) -> None:
             turns.wake()
 
 
-@patches.when_imported("asyncio.events")
-def _watch_handles(module: Any) -> None:
-    cls = module.Handle
-    initialise = cls.__init__
-
-    @patches.method(cls, "__init__")
-    def init(self: Any, callback: Any, args: Any, loop: Any, context: Any = None) -> None:
-        initialise(self, callback, args, loop, context)
-        execution = controlled()
-        if execution is not None:
-            loop_tasks_of(execution).handle_made(self, callback, _getframe(1))
-
-
 @patches.when_imported("asyncio.base_events")
 def _control_loops(module: Any) -> None:
     cls = module.BaseEventLoop
-    for name in ("call_soon", "call_at"):
+    for name in ("call_soon", "call_at", "call_soon_threadsafe", "stop"):
         _wrap_scheduling(cls, name)
-    _wrap_calls_of_other_threads(cls)
     run_once = cls._run_once
 
     @patches.method(cls, "_run_once")
@@ -122,33 +106,66 @@ def _wrap_scheduling(cls: Any, name: str) -> None:
     @patches.method(cls, name)
     def wrapper(self: Any, *args: Any, **kwargs: Any) -> Any:
         execution = controlled()
-        if execution is None or self._thread_id == execution.current.ident:
+        if execution is None or not _is_of_another(execution, self):
             return original(self, *args, **kwargs)
-        return _ask_from_outside(execution, self, original, args, kwargs)
+        _point_outside(execution, self, PUT, place_of(_getframe(1)))
+        result = original(self, *args, **kwargs)
+        turns: LoopTurns | None = self.__dict__.get(_TURNS)
+        if turns is not None and turns.execution is execution:
+            turns.called_from_outside()
+        return result
 
 
-def _wrap_calls_of_other_threads(cls: Any) -> None:
-    original = cls.call_soon_threadsafe
+@patches.when_imported("asyncio.events")
+def _control_cancelling(module: Any) -> None:
+    cls = module.Handle
+    cancel = cls.cancel
 
-    @patches.method(cls, "call_soon_threadsafe")
-    def wrapper(self: Any, *args: Any, **kwargs: Any) -> Any:
+    @patches.method(cls, "cancel")
+    def wrapper(self: Any) -> Any:
         execution = controlled()
-        if execution is None or self._thread_id == execution.current.ident:
-            return original(self, *args, **kwargs)
-        return _ask_from_outside(execution, self, original, args, kwargs)
+        if execution is not None and _is_of_another(execution, self._loop):
+            _point_outside(execution, self._loop, CANCEL, place_of(_getframe(1)))
+        return cancel(self)
 
 
-def _ask_from_outside(
-    execution: Execution, loop: Any, original: Any, args: Any, kwargs: Any
-) -> Any:
-    """A task asks a loop for a call that its own thread does not run."""
+def _is_of_another(execution: Execution, loop: Any) -> bool:
+    """Whether a loop is for another thread to run than that of the running task.
+
+    One that does not run is for who has run it; nobody knows of one that never ran.
+    """
+    ident = execution.current.ident
+    try:
+        runs_in = loop._thread_id
+    except AttributeError:
+        # No loop of asyncio's own.
+        return False
+    if runs_in is None:
+        turns: LoopTurns | None = loop.__dict__.get(_TURNS)
+        if turns is not None and turns.execution is execution:
+            runs_in = turns.ident
+    return bool(runs_in != ident)
+
+
+def _point_outside(execution: Execution, loop: Any, kind: Kind, place: Any) -> None:
+    """A task is about to change what a loop is to run that its own thread does not run."""
     task = execution.current
     selector = getattr(loop, "_selector", None)
     if len(execution.alive) > 1 and selector is not None and not task.inside:
         # Also of a loop that does not run yet: it may have begun to wait by now.
-        execution.perform(PUT, _state_of(execution, selector), place_of(_getframe(2)))
-    result = original(loop, *args, **kwargs)
-    turns: LoopTurns | None = loop.__dict__.get(_TURNS) if hasattr(loop, "__dict__") else None
-    if turns is not None and turns.execution is execution:
-        turns.called_from_outside()
-    return result
+        execution.perform(kind, _state_of(execution, selector), place)
+
+
+def _use_future(owner: Any, is_write: bool, place: Any) -> None:
+    """A task uses a future or a task of asyncio, whose own steps are steps of its loop."""
+    execution = controlled()
+    if execution is None:
+        return
+    loop = owner.get_loop()
+    if _is_of_another(execution, loop):
+        _point_outside(execution, loop, PUT if is_write else INSPECT, place)
+        if not is_write:
+            execution.observe(_state_of(execution, loop._selector), place)
+
+
+Inspecting.use_future = staticmethod(_use_future)

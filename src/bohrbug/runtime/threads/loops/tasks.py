@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import functools
 import sys
-from enum import Enum
 from types import CodeType, FrameType
 from typing import TYPE_CHECKING, Any
 from weakref import ref
@@ -23,28 +22,20 @@ if TYPE_CHECKING:
     from bohrbug.runtime.threads.resources import ResourceState
 
 
-class Asked(Enum):
-    """How a callback came to be called."""
-
-    CALLED = "called"
-    GAVE_WAY = "gave way"
-    """By ``await asyncio.sleep(0)``."""
-
-
 class Origin:
     """What is known of a handle of asyncio from its making.
 
     Parameters:
         task: whose step it is.
-        asked: how it came to be.
+        order: what is promised of it: ``sleep(0)`` gives way for at least one turn.
         number: handles are numbered in the order of their making.
     """
 
-    __slots__ = ("asked", "number", "task")
+    __slots__ = ("number", "order", "task")
 
-    def __init__(self, task: Task, asked: Asked, number: int) -> None:
+    def __init__(self, task: Task, order: Order, number: int) -> None:
         self.task = task
-        self.asked = asked
+        self.order = order
         self.number = number
 
 
@@ -97,7 +88,7 @@ class LoopTasks:
         """
         creator = self._execution.current
         owner = getattr(callback, "__self__", None)
-        asked = Asked.CALLED
+        order = Order.FIFO
         if owner is not None and _goes_on(callback) and is_asyncio_task(owner):
             known = self.known(owner)
             if known is None:
@@ -107,12 +98,12 @@ class LoopTasks:
             else:
                 task = known
                 if known is creator and _is_step(callback):
-                    asked = Asked.GAVE_WAY
+                    order = Order.ARRIVAL
         else:
             task = self._made(creator, place_from(frame))
             code = _code_of(callback)
             task.target = code.co_qualname if code else type(callback).__name__
-        self._origins[id(handle)] = Origin(task, asked, self._number)
+        self._origins[id(handle)] = Origin(task, order, self._number)
         self._number += 1
 
     def known(self, asyncio_task: Any) -> Task | None:
@@ -128,7 +119,7 @@ class LoopTasks:
             found = self._origins[id(handle)]
         return found
 
-    def waiting(self) -> list[tuple[Any, Task]]:
+    def unfinished(self) -> list[tuple[Any, Task]]:
         """The asyncio tasks that have not ended, each with its task of the model."""
         found = []
         for reference, task in self._of_asyncio.values():
@@ -152,7 +143,7 @@ class LoopTasks:
         task.target = str(target)
         name = asyncio_task.get_name()
         # The others are counted on from one execution to the next.
-        task.name = str(target) if name.startswith("Task-") else name
+        task.name = "" if name.startswith("Task-") else name
 
 
 def loop_tasks_of(execution: Execution) -> LoopTasks:
@@ -190,8 +181,7 @@ def operation_of(entry: LoopEntry) -> tuple[Kind, Any]:
     if owner is not None and _goes_on(callback) and is_asyncio_task(owner):
         coroutine = owner.get_coro()
         place = _place_in(coroutine)
-        kind = RESUME if place is not None and place[1] >= 0 and _has_begun(coroutine) else BEGIN
-        return kind, place
+        return RESUME if _has_begun(coroutine) else BEGIN, place
     code = _code_of(callback)
     return CALLBACK, None if code is None else (code, 0)
 
@@ -204,12 +194,13 @@ def is_asyncio_task(owner: Any) -> bool:
 
 def place_from(frame: FrameType | None) -> Any:
     """The place in the program from which asyncio was called."""
-    while frame is not None and _is_of_asyncio(frame.f_globals):
+    while frame is not None and is_of_asyncio(frame.f_globals):
         frame = frame.f_back
     return None if frame is None else (frame.f_code, frame.f_lasti)
 
 
-def _is_of_asyncio(module: dict[str, Any]) -> bool:
+def is_of_asyncio(module: dict[str, Any]) -> bool:
+    """Whether code is asyncio's or ours, by its globals."""
     name = module.get("__name__", "")
     return str(name).startswith(("asyncio.", "bohrbug.runtime."))
 
@@ -243,7 +234,7 @@ def _place_in(coroutine: Any) -> Any:
     place = None
     while coroutine is not None:
         frame = getattr(coroutine, "cr_frame", None) or getattr(coroutine, "gi_frame", None)
-        if frame is None or _is_of_asyncio(frame.f_globals):
+        if frame is None or is_of_asyncio(frame.f_globals):
             break
         place = (frame.f_code, max(frame.f_lasti, 0))
         coroutine = getattr(coroutine, "cr_await", None) or getattr(coroutine, "gi_yieldfrom", None)

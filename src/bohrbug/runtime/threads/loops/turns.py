@@ -11,18 +11,16 @@ that may come next do.
 
 from __future__ import annotations
 
-import heapq
-import math
 from collections import deque
 from typing import TYPE_CHECKING, Any
 
 from bohrbug.model.operation import RESUME, WAKE, Operation
+from bohrbug.runtime.loop_timers import forget_cancelled, take_over
 from bohrbug.runtime.threads.deferred_signals import handle_signals
 from bohrbug.runtime.threads.io.channels import Reach, channel_of, furthest
 from bohrbug.runtime.threads.io.waiting import wait_until
-from bohrbug.runtime.threads.loops.ready_queue import Order, ReadyQueue
+from bohrbug.runtime.threads.loops.ready_queue import LATE_TURNS, Order, ReadyQueue
 from bohrbug.runtime.threads.loops.tasks import (
-    Asked,
     LoopEntry,
     bind,
     loop_tasks_of,
@@ -35,14 +33,14 @@ if TYPE_CHECKING:
     from bohrbug.runtime.threads.execution import Execution
     from bohrbug.runtime.threads.resources import ResourceState
 
-_MANY_TIMERS = 100
-"""So many cancelled timers may wait to be thrown away, as in asyncio."""
-
 SPINNING_TURNS = 500
 """Turns in a row without a pause, while a timer is set, after which virtual time passes."""
 
-IMPATIENT = "something was late in an event loop for no more than 16 turns"
+IMPATIENT = f"something was late in an event loop for no more than {LATE_TURNS} turns"
 """What is assumed where a loop would else go on for ever without what has arrived."""
+
+HANDED_OVER = "an event loop that several threads run as used by one of them at a time"
+"""What is assumed where that is so."""
 
 _new_operation = tuple.__new__
 
@@ -59,11 +57,15 @@ class LoopTurns:
         execution: the execution.
         loop: a selector event loop of asyncio.
         state: the loop as a resource.
+
+    Attributes:
+        ident: of the thread that runs it, or has run it last.
     """
 
     __slots__ = (
         "_bound",
         "_called",
+        "_has_run",
         "_host",
         "_is_awake",
         "_is_beginning",
@@ -73,6 +75,7 @@ class LoopTurns:
         "_standing",
         "_turns_without_pause",
         "execution",
+        "ident",
         "loop",
         "state",
     )
@@ -81,6 +84,8 @@ class LoopTurns:
         self.execution = execution
         self.loop = loop
         self.state = state
+        self.ident = execution.current.ident
+        self._has_run = False
         self._place: Any = None
         self._is_awake = True
         # Nothing of the turn has run.
@@ -107,6 +112,12 @@ class LoopTurns:
         """
         self._place = place
         execution, loop = self.execution, self.loop
+        if execution.current.ident != self.ident:
+            # What one of the threads does to it while it does not run may be seen as its own.
+            if self._has_run:
+                execution.trace.uncontrolled.assume(HANDED_OVER)
+            self.ident = execution.current.ident
+        self._has_run = True
         self._host = self._standing = execution.current
         if execution.rows:
             # What the thread did before, it did before all that the loop runs.
@@ -123,14 +134,14 @@ class LoopTurns:
                     break
         finally:
             self._leave()
-        if execution.rows[-1][1] != self._host.id:
+        if execution.rows and execution.rows[-1][1] != self._host.id:
             # What it does from here on, it does after all that.
             execution.perform(RESUME, self.state, place)
 
     def _begin_turn(self) -> None:
         if self.execution.aborting:
             raise TaskKilled
-        self._forget_cancelled_timers()
+        forget_cancelled(self.loop)
         self._take_called()
         loop = self.loop
         seconds = self._seconds_to_wait()
@@ -156,9 +167,7 @@ class LoopTurns:
         while ready:
             handle = ready.popleft()
             origin = origin_of(handle)
-            is_late = origin.asked is Asked.GAVE_WAY
-            order = Order.ARRIVAL if is_late else Order.FIFO
-            self._called.append(LoopEntry(handle, origin.task, order))
+            self._called.append(LoopEntry(handle, origin.task, origin.order))
 
     def _seconds_to_wait(self) -> float | None:
         loop = self.loop
@@ -264,21 +273,12 @@ class LoopTurns:
 
     def _timers(self) -> list[LoopEntry]:
         """The timers that are over, in the order of their times."""
-        loop = self.loop
-        scheduled = loop._scheduled
-        if not scheduled:
-            return []
-        now = loop.time()
-        end = now + max(loop._clock_resolution, math.ulp(now))
         origin_of = loop_tasks_of(self.execution).origin_of
         found = []
-        while scheduled and scheduled[0]._when < end:
-            timer = heapq.heappop(scheduled)
-            timer._scheduled = False
-            if not timer._cancelled:
-                origin = origin_of(timer)
-                entry = LoopEntry(timer, origin.task, Order.TIMER)
-                found.append((timer._when, origin.number, entry))
+        for timer in take_over(self.loop):
+            origin = origin_of(timer)
+            entry = LoopEntry(timer, origin.task, Order.TIMER)
+            found.append((timer._when, origin.number, entry))
         found.sort(key=lambda each: each[:2])
         return [entry for _, _, entry in found]
 
@@ -288,19 +288,6 @@ class LoopTurns:
         seconds = loop._scheduled[0]._when - loop.time()
         if seconds > 0:
             clock.advance_to(clock.now + seconds)
-
-    def _forget_cancelled_timers(self) -> None:
-        loop = self.loop
-        timers = loop._scheduled
-        if loop._timer_cancelled_count > max(_MANY_TIMERS, len(timers)) / 2:
-            for timer in timers:
-                timer._scheduled = not timer._cancelled
-            loop._scheduled = [timer for timer in timers if not timer._cancelled]
-            heapq.heapify(loop._scheduled)
-            loop._timer_cancelled_count = 0
-        while loop._scheduled and loop._scheduled[0]._cancelled:
-            heapq.heappop(loop._scheduled)._scheduled = False
-            loop._timer_cancelled_count -= 1
 
     # -- what comes next -------------------------------------------------------------
 
@@ -326,6 +313,22 @@ class LoopTurns:
         early = self._early_timer()
         if early is not None:
             tasks.append(early)
+        chosen = self._choose(found, tasks)
+        if chosen is early:
+            chosen.ready = chosen.deadline = None
+            chosen.timed_out = False
+            self._queue.arrive(self._timers())
+            return self._next()
+        return next((entry for entry in found if entry.task is chosen), None)
+
+    def _choose(self, found: list[LoopEntry], tasks: list[Task]) -> Task:
+        """Whose step comes next, once this thread is to go on; it stands for the thread then.
+
+        Parameters:
+            found: what may come next; another thread may add to it.
+            tasks: whose steps these are, and what else this thread may go on with.
+        """
+        execution = self.execution
         if len(tasks) > 1:
             loop_tasks_of(execution).have_choices = True
         alive = execution.alive
@@ -337,12 +340,9 @@ class LoopTurns:
         if chosen.greenlet is not self._host.greenlet:
             execution.switch(running, chosen)
             chosen = execution.current
-        offered, self._offered = self._offered, None
-        for entry in offered:
-            if entry.task is not chosen and entry.task in alive:
-                alive.remove(entry.task)
-        for task in (self._host, early):
-            if task in alive and task is not chosen:
+        self._offered = None
+        for task in (*tasks, *(entry.task for entry in found)):
+            if task is not chosen and task in alive:
                 alive.remove(task)
         self._standing = execution.current = chosen
         if execution.aborting:
@@ -350,14 +350,7 @@ class LoopTurns:
         chosen.waiting = False
         if execution.detector is not None:
             execution.detector.synchronise(chosen.index, self.state, True)
-        if chosen is early:
-            chosen.ready = chosen.deadline = None
-            chosen.timed_out = False
-            self._queue.arrive(self._timers())
-            return self._next()
-        if chosen is self._host:
-            return None
-        return next(entry for entry in offered if entry.task is chosen)
+        return chosen
 
     def _early_timer(self) -> Task | None:
         """The task of the next timer, if time may pass before this turn takes what has arrived."""
@@ -410,13 +403,17 @@ class LoopTurns:
             return
         self._take_called()
         alive = self.execution.alive
-        for entry in self._queue.next_ones(self._called)[len(offered) :]:
-            alive.insert(alive.index(offered[-1].task) + 1, self._offer(entry))
-            offered.append(entry)
+        for entry in self._queue.next_ones(self._called):
+            if entry not in offered:
+                alive.insert(alive.index(offered[-1].task) + 1, self._offer(entry))
+                offered.append(entry)
 
     def _run(self, entry: LoopEntry) -> None:
         self._is_beginning = False
         handle, loop = entry.handle, self.loop
+        if handle._cancelled:
+            # By another thread, since it was chosen from what may come next.
+            return
         if not loop._debug:
             handle._run()
             return

@@ -559,7 +559,17 @@ def _binary_in_place(owner: Any, arguments: tuple[Any, ...], place: Place) -> No
     operators.binary_in_place(owner, arguments[0] if arguments else None, place)
 
 
+def _change_future(owner: Any, _: tuple[Any, ...], place: Place) -> None:
+    Inspecting.use_future(owner, True, place)
+
+
+def _look_at_future(owner: Any, _: tuple[Any, ...], place: Place) -> None:
+    Inspecting.use_future(owner, False, place)
+
+
 _ACTIONS: dict[str, Callable[[Any, tuple[Any, ...], Place], None]] = {
+    effects.CHANGE_FUTURE: _change_future,
+    effects.LOOK_AT_FUTURE: _look_at_future,
     effects.CONTAINS_ITEM: _contains,
     effects.STEP: _next,
     effects.ITERATE: _iterate,

@@ -27,6 +27,10 @@ INSPECTED: dict[str, tuple[type, ...]] = {
 """Names of attributes, with the classes of whose objects, and those of subclasses, it is true."""
 
 
+def _ignore_future(owner: object, is_write: bool, place: Place) -> None:
+    """While nobody is in control."""
+
+
 def _ignore(owner: object, place: Place) -> None:
     """While nobody is in control."""
 
@@ -35,11 +39,14 @@ class Inspecting:
     """Who is told of such reads.
 
     Attributes:
+        use_future: called just before a method of a future or task of asyncio, with that, whether
+            the method changes it, and the place.
         tell: called just before one, with the object and the place.
         ask: called where the interpreter is asked for what nothing tells of, such as a count of
             references, with the name of the function and the place.
     """
 
+    use_future: Callable[[object, bool, Place], None] = staticmethod(_ignore_future)
     tell: Callable[[object, Place], None] = staticmethod(_ignore)
     ask: Callable[[str, Place], None] = staticmethod(_ignore)
 

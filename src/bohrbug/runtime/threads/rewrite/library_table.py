@@ -12,7 +12,9 @@ from typing import Any
 
 from bohrbug.runtime.threads.rewrite.classes import names
 from bohrbug.runtime.threads.rewrite.effects import (
+    CHANGE_FUTURE,
     CHECK_REGISTERED,
+    LOOK_AT_FUTURE,
     NOTHING,
     PICKLE,
     READ,
@@ -149,6 +151,21 @@ METHODS: dict[tuple[str, str], dict[str, Effect]] = {
     ("_csv", "writer"): {
         "writerow": Effect(WRITE, (0,), leads_on=True, calls_back=True),
         "writerows": Effect(WRITE, (0,), leads_on=True, calls_back=True),
+    },
+    **{
+        ("_asyncio", name): {
+            **dict.fromkeys(
+                names(
+                    "cancel uncancel set_result set_exception add_done_callback"
+                    " remove_done_callback"
+                ),
+                Effect(CHANGE_FUTURE),
+            ),
+            **dict.fromkeys(
+                names("done cancelled cancelling result exception"), Effect(LOOK_AT_FUTURE)
+            ),
+        }
+        for name in ("Future", "Task")
     },
     ("_random", "Random"): _methods("random seed setstate getrandbits", "getstate"),
     ("_sre", "SRE_Scanner"): _methods("match search"),

@@ -30,7 +30,8 @@ _BY_MODULE = {
     # What looks like shared between processes, and is between threads.
     "multiprocessing.dummy": "Value.value",
     # What threads that forget about the loop share with it.
-    "asyncio.locks": "Event.is_set Event.set Event.wait",
+    "asyncio.locks": "Event.is_set Event.set Event.wait Lock.acquire Lock.locked Lock.release"
+    " Semaphore.acquire Semaphore.locked Semaphore.release BoundedSemaphore.release",
     "asyncio.queues": "Queue._get Queue._put Queue.empty",
     # In which order mocks are called, and what patches put in place and back.
     "unittest.mock": "CallableMixin._increment_mock_call CallableMixin._execute_mock_call"

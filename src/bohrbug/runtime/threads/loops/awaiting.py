@@ -1,0 +1,81 @@
+"""What the tasks of event loops wait for, once nobody can go on."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from bohrbug.model.operation import WAIT, Operation, TaskId
+from bohrbug.model.outcome import Frame
+from bohrbug.runtime.threads.loops.tasks import LoopTasks, is_of_asyncio
+from bohrbug.runtime.threads.stacks import site_in
+from bohrbug.runtime.threads.task import Task
+
+if TYPE_CHECKING:
+    from bohrbug.runtime.threads.execution import Execution
+
+
+class Awaiting(NamedTuple):
+    """A task of an event loop that waits.
+
+    Parameters:
+        task: which one; its pending operation is the wait.
+        stack: where its coroutines of the program stand, innermost last.
+        holders: the tasks that it waits for, if it does not wait for anything else.
+    """
+
+    task: Task
+    stack: tuple[Frame, ...]
+    holders: tuple[TaskId, ...]
+
+
+def awaiting(execution: Execution) -> list[Awaiting]:
+    """The tasks that running event loops have, where they wait."""
+    loops: LoopTasks | None = execution.loops
+    if loops is None:
+        return []
+    found = []
+    for asyncio_task, task in loops.unfinished():
+        if task.host is None:
+            continue
+        codes, primitive = _chain(asyncio_task.get_coro())
+        if not codes:
+            continue
+        waiter = asyncio_task._fut_waiter
+        holders = tuple(
+            known.id
+            for awaited in getattr(waiter, "_children", (waiter,))
+            if (known := loops.known(awaited)) is not None and not awaited.done()
+        )
+        label = primitive or ("the end of other tasks" if holders else "a future")
+        state = execution.resources.state_named(f"{task.id}:awaited", label, label)
+        task.pending = Operation(WAIT, state.id, codes[-1])
+        task.waits_for = state
+        task.blocked_since = _last_step(execution, task)
+        stack = tuple(Frame(site_in(code, offset)) for code, offset in codes)
+        found.append(Awaiting(task, stack, holders))
+    return found
+
+
+def _chain(coroutine: Any) -> tuple[list[tuple[Any, int]], str]:
+    """Where the coroutines of a task stand, up to what asyncio does for them.
+
+    Returns:
+        Code and offset of those of the program, the innermost last, and of which class of asyncio
+        the innermost one calls a method; "" if it calls none.
+    """
+    codes: list[tuple[Any, int]] = []
+    while coroutine is not None:
+        frame = getattr(coroutine, "cr_frame", None) or getattr(coroutine, "gi_frame", None)
+        if frame is None:
+            break
+        if is_of_asyncio(frame.f_globals):
+            owner = frame.f_locals.get("self")
+            return codes, "" if owner is None else type(owner).__name__
+        codes.append((frame.f_code, max(frame.f_lasti, 0)))
+        coroutine = getattr(coroutine, "cr_await", None) or getattr(coroutine, "gi_yieldfrom", None)
+    return codes, ""
+
+
+def _last_step(execution: Execution, task: Task) -> int:
+    rows = execution.rows
+    return next((step for step in reversed(range(len(rows))) if rows[step][1] == task.id), 0)
