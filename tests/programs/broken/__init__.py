@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from . import (
     attributes,
+    classes,
     code_in_c,
     containers,
     deadlocks,
     effects,
     intervals,
+    library,
     library_state,
     lives,
     memory,
@@ -26,6 +28,7 @@ from . import (
 )
 
 MODULES = (
-    *(attributes, code_in_c, containers, deadlocks, effects, intervals, library_state),
+    *(attributes, classes, code_in_c, containers, deadlocks, effects, intervals),
+    *(library, library_state),
     *(lives, memory, names, open_files, parts, primitives, shared, state, threads),
 )

@@ -7,9 +7,11 @@ doubts is a false alarm; each has been one for some tool that explores interleav
 from __future__ import annotations
 
 from . import (
+    classes,
     data,
     effects,
     intervals,
+    library,
     library_state,
     lives,
     loops,
@@ -23,9 +25,11 @@ from . import (
 
 MODULES = (
     *(
+        classes,
         data,
         effects,
         intervals,
+        library,
         library_state,
         lives,
         loops,

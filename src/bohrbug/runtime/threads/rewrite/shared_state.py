@@ -38,8 +38,9 @@ _BY_MODULE = {
     " _delegating_property.<locals>._get _delegating_property.<locals>._set"
     " NonCallableMock.__get_return_value NonCallableMock.__set_return_value"
     " NonCallableMock.__get_side_effect NonCallableMock.__set_side_effect"
-    " NonCallableMock.__getattr__ NonCallableMock.__setattr__ NonCallableMock.reset_mock _patch.get_original _patch.__enter__"
-    " _patch.__exit__ _patch_dict._patch_dict _patch_dict._unpatch_dict _clear_dict",
+    " NonCallableMock.__getattr__ NonCallableMock.__setattr__ NonCallableMock.reset_mock"
+    " _patch.get_original _patch.__enter__ _patch.__exit__"
+    " _patch_dict._patch_dict _patch_dict._unpatch_dict _clear_dict",
     "_pytest.monkeypatch": "MonkeyPatch.setattr MonkeyPatch.delattr MonkeyPatch.setitem"
     " MonkeyPatch.delitem MonkeyPatch.undo",
     # What is decoded halfway, and where a stream is.
