@@ -120,7 +120,7 @@ def metaclass_of_a_singleton(guard: Guard) -> None:
     """Both find no object of the class."""
 
     class Single(type):
-        made: dict[type, object] = {}  # noqa: RUF012
+        made: dict[type, object] = {}
 
         def __call__(cls) -> object:
             if cls not in cls.made:
@@ -172,7 +172,7 @@ def parameters_of_a_class(guard: Guard) -> None:
     """Both make the class for one parameter."""
 
     class Box:
-        made: dict[object, type] = {}  # noqa: RUF012
+        made: dict[object, type] = {}
 
         def __class_getitem__(cls, parameter: object) -> type:
             if parameter not in cls.made:

@@ -496,7 +496,7 @@ def list_of_the_class_of_a_local(guard: Guard) -> None:
     """The list belongs to the class, and so to all threads."""
 
     class Local(threading.local):
-        items = [1]  # noqa: RUF012
+        items = [1]
 
     local = Local()
     _once(guard, lambda: local.items, lambda: local.items.pop())

@@ -114,14 +114,16 @@ def add_done_callback(self: Any, fn: Callable[[Any], object]) -> None:
             place_of(_getframe(1)),
             lambda: _is_free(self, task),
         )
-    # Who comes too late calls it at once: that is code of the program. The state of a future that
-    # is done does not change, and its lock is quiet.
-    within = self._state not in _DONE
-    task.inside += within
+    if self._state in _DONE:
+        # It is called at once, and is code of the program. The state of a future that is done does
+        # not change any more, and its lock is quiet.
+        _add_done_callback(self, HandedOver.telling(fn))
+        return
+    task.inside += 1
     try:
         _add_done_callback(self, fn)
     finally:
-        task.inside -= within
+        task.inside -= 1
 
 
 def _wrap_waiting(name: str) -> None:

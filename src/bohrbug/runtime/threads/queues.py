@@ -22,17 +22,26 @@ from bohrbug.runtime.threads.execution import Execution
 from bohrbug.runtime.threads.interpreter import QUEUES_SHUT_DOWN
 from bohrbug.runtime.threads.locks import _Lock, lock
 from bohrbug.runtime.threads.patches import Patches
-from bohrbug.runtime.threads.recording import note_gate, touch
-from bohrbug.runtime.threads.resources import ResourceState, ResourceTable
+from bohrbug.runtime.threads.recording import effect, note_gate, touch
+from bohrbug.runtime.threads.resources import ResourceState, ResourceTable, parts
 from bohrbug.runtime.threads.synchronizers import _Condition, _registering, place_of
-from bohrbug.runtime.threads.task import Task
 
 patches = Patches()
 
 _Queue = queue.Queue
-_registering(_Queue, "Queue")
 _queue_put = _Queue.put
 _queue_get = _Queue.get
+_initialise_queue = _Queue.__init__
+
+
+def _initialise(self: Any, *args: Any, **kwargs: Any) -> None:
+    _initialise_queue(self, *args, **kwargs)
+    # Programs use them: ``with queue.mutex: queue.queue.clear()``.
+    for part in (self.mutex, self.not_empty, self.not_full, self.all_tasks_done):
+        parts.belong(part, self)
+
+
+_registering(_Queue, "Queue", initialise=_initialise)
 
 
 def _mutex_is_free(self: Any) -> bool:
@@ -40,28 +49,21 @@ def _mutex_is_free(self: Any) -> bool:
     return not (isinstance(mutex, _Lock) and mutex._real.locked())
 
 
-def holders_of_mutex(execution: Execution, task: Task, state: ResourceState) -> tuple[TaskId, ...]:
-    """Which other task keeps a task from a queue, as it holds the queue's mutex.
+def holders_of_mutex(execution: Execution, state: ResourceState) -> tuple[TaskId, ...]:
+    """Which task keeps others from a queue, as it holds the queue's mutex.
 
     By a ``with queue.mutex`` of its own, or because code of the program runs within its ``put`` or
     ``get``, say a method that a subclass overrides.
     """
     mutex = getattr(execution.resources.object_of(state), "mutex", None)
-    if not isinstance(mutex, _Lock) or not mutex._real.locked():
-        return ()
-    if mutex._owner is not None:
-        return (mutex._owner.id,)
-
-    def is_in_it(other: Task) -> bool:
-        last = next((row[2] for row in reversed(execution.rows) if row[1] == other.id), None)
-        return last is not None and last.resource == state.id
-
-    return tuple(other.id for other in execution.alive if other is not task and is_in_it(other))
+    owner = mutex._owner if isinstance(mutex, _Lock) else None
+    return () if owner is None else (owner.id,)
 
 
-_OWN_CLASSES = frozenset({queue.Queue, queue.LifoQueue, queue.PriorityQueue})
 _PLAIN_CLASSES = frozenset({queue.Queue, queue.LifoQueue})
 """None of their methods calls code of the program; ``PriorityQueue`` compares its items."""
+_OWN_CLASSES = _PLAIN_CLASSES | {queue.PriorityQueue}
+"""How many items are in them says no code of the program."""
 
 
 def _size_of(execution: Execution, queue: Any) -> int:
@@ -71,12 +73,23 @@ def _size_of(execution: Execution, queue: Any) -> int:
     return int(unseen(execution, queue._qsize))
 
 
-def _note_own_code(execution: Execution, queue: Any) -> None:
-    """What code of the program has done under the mutex comes before what follows on the queue."""
-    detector = execution.detector
-    if detector is not None and type(queue) not in _PLAIN_CLASSES:
+def _calling_program(
+    execution: Execution, queue: Any, method: Any, *args: Any, **kwargs: Any
+) -> Any:
+    """Call a method of a queue that calls code of the program, with the mutex taken.
+
+    That code is left in the middle like any other, and comes before what follows on the queue.
+    """
+    steps = len(execution.rows)
+    try:
+        return method(queue, *args, **kwargs)
+    finally:
         state = execution.resources.of(queue, type(queue).__name__)
-        detector.synchronise(execution.current.index, state, True)
+        if len(execution.rows) > steps:
+            # The mutex was free before the last step, and is again behind it.
+            effect(execution, state, True)
+        elif execution.detector is not None:
+            execution.detector.synchronise(execution.current.index, state, True)
 
 
 def _note_gate(execution: Execution, queue: Any, waits: bool) -> None:
@@ -102,15 +115,14 @@ def _mutex_of(self: Any) -> Callable[[], bool]:
 
 
 def _taken_mutex(self: Any, condition: Any) -> Any:
-    """The real lock of the queue's mutex, taken, if nobody waits for ``condition``.
+    """The real lock of the mutex of a plain queue, taken, if nobody waits for ``condition``.
 
     Then there is nobody to notify, and what the original does beside moving the item can't be
-    seen, unless a subclass does it. Else ``None``, and the original has to do it all.
+    seen. Else ``None``, and the original has to do it all.
     """
     mutex = self.mutex
     if (
-        type(self) in _OWN_CLASSES
-        and type(mutex) is lock
+        type(mutex) is lock
         and type(condition) is _Condition
         and not condition._waiters  # type: ignore[attr-defined]
         and not getattr(self, "is_shutdown", False)
@@ -124,52 +136,47 @@ def _move_in(self: Any, item: Any, block: bool = False, timeout: float | None = 
     """Put an item, once the operation was performed."""
     execution = current.execution
     assert execution is not None
+    if type(self) not in _PLAIN_CLASSES:
+        _calling_program(execution, self, _queue_put, item, block, timeout)
+        return
     task = execution.current
-    # Code of the program is left in the middle like any other, with the mutex taken.
-    within = type(self) in _PLAIN_CLASSES
-    task.inside += within
+    task.inside += 1
     try:
         real = None
         if self.maxsize <= 0 or not (block or _size_of(execution, self) >= self.maxsize):
             real = _taken_mutex(self, self.not_empty)
         if real is None:
             _queue_put(self, item, block, timeout)
-            _note_own_code(execution, self)
             return
         try:
             self._put(item)
             self.unfinished_tasks += 1
-            _note_own_code(execution, self)
         finally:
             real.release()
     finally:
-        task.inside -= within
+        task.inside -= 1
 
 
 def _move_out(self: Any, block: bool = False, timeout: float | None = None) -> Any:
     """Get an item, once the operation was performed."""
     execution = current.execution
     assert execution is not None
+    if type(self) not in _PLAIN_CLASSES:
+        return _calling_program(execution, self, _queue_get, block, timeout)
     task = execution.current
-    # Code of the program is left in the middle like any other, with the mutex taken.
-    within = type(self) in _PLAIN_CLASSES
-    task.inside += within
+    task.inside += 1
     try:
         real = None
         if not block and _size_of(execution, self) > 0:
             real = _taken_mutex(self, self.not_full)
         if real is None:
-            item = _queue_get(self, block, timeout)
-            _note_own_code(execution, self)
-            return item
+            return _queue_get(self, block, timeout)
         try:
-            item = self._get()
-            _note_own_code(execution, self)
-            return item
+            return self._get()
         finally:
             real.release()
     finally:
-        task.inside -= within
+        task.inside -= 1
 
 
 # Functions of their own: one with a variable that a nested function shares takes longer to call.
@@ -293,13 +300,13 @@ def _wrap_queue(name: str, kind: Any, ready: Callable[[Any], bool]) -> None:
             _note_gate(execution, self, False)
             if kind is INSPECT:
                 execution.observe(state, place)
-        within = type(self) in _PLAIN_CLASSES
-        task.inside += within
+        if type(self) not in _PLAIN_CLASSES:
+            return _calling_program(execution, self, original, *args, **kwargs)
+        task.inside += 1
         try:
             return original(self, *args, **kwargs)
         finally:
-            _note_own_code(execution, self)
-            task.inside -= within
+            task.inside -= 1
 
 
 _wrap_queue("task_done", TASK_DONE, _mutex_is_free)
