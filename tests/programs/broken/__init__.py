@@ -13,6 +13,7 @@ from . import (
     containers,
     deadlocks,
     effects,
+    insides,
     intervals,
     library,
     library_state,
@@ -24,11 +25,12 @@ from . import (
     primitives,
     shared,
     state,
+    system,
     threads,
 )
 
 MODULES = (
-    *(attributes, classes, code_in_c, containers, deadlocks, effects, intervals),
-    *(library, library_state),
-    *(lives, memory, names, open_files, parts, primitives, shared, state, threads),
+    *(attributes, classes, code_in_c, containers, deadlocks, effects, insides),
+    *(intervals, library, library_state, lives, memory, names),
+    *(open_files, parts, primitives, shared, state, system, threads),
 )

@@ -10,6 +10,7 @@ from . import (
     classes,
     data,
     effects,
+    insides,
     intervals,
     library,
     library_state,
@@ -20,6 +21,7 @@ from . import (
     parts,
     primitives,
     state,
+    system,
     threads,
 )
 
@@ -28,6 +30,7 @@ MODULES = (
         classes,
         data,
         effects,
+        insides,
         intervals,
         library,
         library_state,
@@ -38,6 +41,7 @@ MODULES = (
         parts,
         primitives,
         state,
+        system,
         threads,
     ),
 )
