@@ -111,6 +111,60 @@ def mock_that_is_reset(guard: Guard) -> None:
     assert seen == [True]
 
 
+def number_of_calls_of_a_mock(guard: Guard) -> None:
+    """There is one more the second time."""
+    called = mock.Mock()
+    _alike_twice(guard, lambda: called.call_count, called)
+
+
+def mock_reset_while_it_gets_a_child(guard: Guard) -> None:
+    """RuntimeError: dictionary changed size during iteration."""
+    holder = mock.Mock()
+    assert holder.there
+
+    def reset() -> None:
+        with guard:
+            holder.reset_mock()
+
+    def use() -> None:
+        with guard:
+            assert holder.new
+
+    together(reset, use)
+
+
+def values_of_a_mock_in_turn(guard: Guard) -> None:
+    """The other task takes a turn in between."""
+    called = mock.Mock(side_effect="abab")
+    pairs: list[set[str]] = []
+
+    def work() -> None:
+        with guard:
+            pair = {called(), called()}
+        pairs.append(pair)
+
+    together(work, work)
+    assert pairs == [{"a", "b"}] * 2
+
+
+def side_effect_in_c_of_a_mock(guard: Guard) -> None:
+    """What the mock is called with is in between."""
+    kept: list[object] = []
+    called = mock.Mock(side_effect=kept.append)
+
+    def call() -> None:
+        with guard:
+            called(0)
+
+    def add() -> None:
+        with guard:
+            kept.append(1)
+            kept.append(1)
+
+    together(call, add)
+    assert kept.index(0) != 1
+
+
 def callback_that_comes_late(guard: Guard) -> None:
     """One of two increments is lost: a future that is done calls back at once."""
     future: Future[int] = Future()

@@ -37,6 +37,26 @@ def mock_that_is_reset() -> None:
     guarded_insides.mock_that_is_reset(contextlib.nullcontext())
 
 
+def number_of_calls_of_a_mock() -> None:
+    """There is one more the second time."""
+    guarded_insides.number_of_calls_of_a_mock(contextlib.nullcontext())
+
+
+def mock_reset_while_it_gets_a_child() -> None:
+    """RuntimeError: dictionary changed size during iteration."""
+    guarded_insides.mock_reset_while_it_gets_a_child(contextlib.nullcontext())
+
+
+def values_of_a_mock_in_turn() -> None:
+    """The other task takes a turn in between."""
+    guarded_insides.values_of_a_mock_in_turn(contextlib.nullcontext())
+
+
+def side_effect_in_c_of_a_mock() -> None:
+    """What the mock is called with is in between."""
+    guarded_insides.side_effect_in_c_of_a_mock(contextlib.nullcontext())
+
+
 def callback_that_comes_late() -> None:
     """One of two increments is lost: a future that is done calls back at once."""
     guarded_insides.callback_that_comes_late(contextlib.nullcontext())

@@ -37,6 +37,26 @@ def locked_mock_that_is_reset() -> None:
     guarded_insides.mock_that_is_reset(threading.Lock())
 
 
+def locked_number_of_calls_of_a_mock() -> None:
+    """See ``guarded_insides.number_of_calls_of_a_mock``: with a lock it is correct."""
+    guarded_insides.number_of_calls_of_a_mock(threading.Lock())
+
+
+def locked_mock_reset_while_it_gets_a_child() -> None:
+    """See ``guarded_insides.mock_reset_while_it_gets_a_child``: with a lock it is correct."""
+    guarded_insides.mock_reset_while_it_gets_a_child(threading.Lock())
+
+
+def locked_values_of_a_mock_in_turn() -> None:
+    """See ``guarded_insides.values_of_a_mock_in_turn``: with a lock it is correct."""
+    guarded_insides.values_of_a_mock_in_turn(threading.Lock())
+
+
+def locked_side_effect_in_c_of_a_mock() -> None:
+    """See ``guarded_insides.side_effect_in_c_of_a_mock``: with a lock it is correct."""
+    guarded_insides.side_effect_in_c_of_a_mock(threading.Lock())
+
+
 def locked_callback_that_comes_late() -> None:
     """See ``guarded_insides.callback_that_comes_late``: with a lock it is correct."""
     guarded_insides.callback_that_comes_late(threading.Lock())

@@ -36,9 +36,19 @@ _initialise_queue = _Queue.__init__
 
 def _initialise(self: Any, *args: Any, **kwargs: Any) -> None:
     _initialise_queue(self, *args, **kwargs)
-    # Programs use them: ``with queue.mutex: queue.queue.clear()``.
-    for part in (self.mutex, self.not_empty, self.not_full, self.all_tasks_done):
-        parts.belong(part, self)
+    know_parts(self)
+
+
+def know_parts(queue: Any) -> None:
+    """What a program does with parts of a queue (``with queue.mutex:``) is done to the queue."""
+    for name in ("mutex", "not_empty", "not_full", "all_tasks_done"):
+        part = vars(queue).get(name)
+        if part is not None:
+            parts.belong(part, queue)
+    mutex = vars(queue).get("mutex")
+    if isinstance(mutex, _Lock):
+        # That of a queue that is older than we are is not known to be one of the library.
+        mutex._internal = True
 
 
 _registering(_Queue, "Queue", initialise=_initialise)

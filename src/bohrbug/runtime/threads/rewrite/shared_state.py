@@ -36,8 +36,8 @@ _BY_MODULE = {
     # In which order mocks are called, and what patches put in place and back.
     "unittest.mock": "CallableMixin._increment_mock_call CallableMixin._execute_mock_call"
     " _delegating_property.<locals>._get _delegating_property.<locals>._set"
-    " NonCallableMock.__get_return_value NonCallableMock.__set_return_value"
-    " NonCallableMock.__get_side_effect NonCallableMock.__set_side_effect"
+    " NonCallableMock.__get_return_value"
+    " NonCallableMock.__get_side_effect"
     " NonCallableMock.__getattr__ NonCallableMock.__setattr__ NonCallableMock.reset_mock"
     " _patch.get_original _patch.__enter__ _patch.__exit__"
     " _patch_dict._patch_dict _patch_dict._unpatch_dict _clear_dict",
