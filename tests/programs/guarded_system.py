@@ -80,15 +80,18 @@ def number_on_a_shelf(guard: Guard) -> None:
 def row_selected_then_updated(guard: Guard) -> None:
     """One of two increments is lost."""
     connection = sqlite3.connect(":memory:", check_same_thread=False, isolation_level=None)
-    connection.execute("CREATE TABLE t (n)")
-    connection.execute("INSERT INTO t VALUES (0)")
+    with contextlib.closing(connection):
+        connection.execute("CREATE TABLE t (n)")
+        connection.execute("INSERT INTO t VALUES (0)")
 
-    def value() -> int:
-        [(n,)] = connection.execute("SELECT n FROM t").fetchall()
-        return int(n)
+        def value() -> int:
+            [(n,)] = connection.execute("SELECT n FROM t").fetchall()
+            return int(n)
 
-    _counted(guard, lambda: connection.execute("UPDATE t SET n = ?", (value() + 1,)), value)
-    connection.close()
+        def add() -> None:
+            connection.execute("UPDATE t SET n = ?", (value() + 1,))
+
+        _counted(guard, add, value)
 
 
 def file_renamed_if_it_is_there(guard: Guard) -> None:
