@@ -11,6 +11,7 @@ from . import (
     classes,
     code_in_c,
     containers,
+    coroutines,
     deadlocks,
     effects,
     insides,
@@ -23,6 +24,7 @@ from . import (
     open_files,
     parts,
     primitives,
+    services,
     shared,
     state,
     system,
@@ -30,7 +32,7 @@ from . import (
 )
 
 MODULES = (
-    *(attributes, classes, code_in_c, containers, deadlocks, effects, insides),
-    *(intervals, library, library_state, lives, memory, names),
-    *(open_files, parts, primitives, shared, state, system, threads),
+    *(attributes, classes, code_in_c, containers, coroutines, deadlocks, effects),
+    *(insides, intervals, library, library_state, lives, memory, names),
+    *(open_files, parts, primitives, services, shared, state, system, threads),
 )

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from . import (
     classes,
+    coroutines,
     data,
     effects,
     insides,
@@ -20,6 +21,7 @@ from . import (
     open_files,
     parts,
     primitives,
+    services,
     state,
     system,
     threads,
@@ -28,6 +30,7 @@ from . import (
 MODULES = (
     *(
         classes,
+        coroutines,
         data,
         effects,
         insides,
@@ -40,6 +43,7 @@ MODULES = (
         open_files,
         parts,
         primitives,
+        services,
         state,
         system,
         threads,
