@@ -140,7 +140,9 @@ def _wrap_waiting(name: str) -> None:
         def ready() -> bool:
             return self._state in _DONE and _is_free(self, task)
 
-        if not (is_quiet(execution, frame) and ready()):
+        # Also where a module of the library calls: whether there is a step must not depend on how
+        # far the others are.
+        if not (task.inside and ready()):
             state = execution.resources.of(self, "Future")
             place = place_of(frame)
             if timeout is None or timeout > 0:

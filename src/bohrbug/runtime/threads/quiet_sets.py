@@ -1,4 +1,7 @@
-"""The weak sets in which libraries keep all threads, processes and tasks are no data of tests."""
+"""The weak sets in which libraries keep all threads, processes and tasks are no data of tests.
+
+Nor are weak dictionaries that have something for each of them.
+"""
 
 from __future__ import annotations
 
@@ -14,8 +17,9 @@ _NAMES = (
     ("multiprocessing.process", "_dangling"),
     ("asyncio.tasks", "_all_tasks"),
     ("asyncio.tasks", "_scheduled_tasks"),
+    ("concurrent.futures.thread", "_threads_queues"),
 )
-"""Modules that may be imported, and what such a set is called in them, in some version."""
+"""Modules that may be imported, and what such a container is called in them, in some version."""
 
 
 def _unseen(function: FunctionType) -> FunctionType:
@@ -31,15 +35,17 @@ def _unseen(function: FunctionType) -> FunctionType:
     return copy
 
 
-_QUIET = type(
-    "WeakSet",
-    (weakref.WeakSet,),
-    {
-        name: _unseen(value)
-        for name, value in vars(weakref.WeakSet).items()
-        if isinstance(value, FunctionType)
-    },
-)
+def _quiet(cls: type) -> type:
+    """A class whose methods do the same, unseen."""
+    methods = {
+        name: _unseen(value) for name, value in vars(cls).items() if isinstance(value, FunctionType)
+    }
+    return type(cls.__name__, (cls,), methods)
+
+
+_QUIET: dict[type, type] = {
+    cls: _quiet(cls) for cls in (weakref.WeakSet, weakref.WeakKeyDictionary)
+}
 
 
 class _QuietSets(Patches):
@@ -47,24 +53,24 @@ class _QuietSets(Patches):
 
     def __init__(self) -> None:
         super().__init__()
-        self._changed: list[tuple[Any, Any]] = []
+        self._changed: list[tuple[Any, type, Any]] = []
 
     def install(self) -> None:
         """See :class:`Patches`."""
         for module, name in _NAMES:
             found: Any = vars(sys.modules.get(module, sys)).get(name)
-            if type(found) is weakref.WeakSet:
+            if type(found) in _QUIET:
                 self._change(found)
 
     def _change(self, found: Any) -> None:
-        self._changed.append((found, found._remove))
-        found.__class__ = _QUIET
+        self._changed.append((found, type(found), found._remove))
+        found.__class__ = _QUIET[type(found)]
         found._remove = _unseen(found._remove)
 
     def restore(self) -> None:
         """See :class:`Patches`."""
-        for found, remove in self._changed:
-            found.__class__ = weakref.WeakSet
+        for found, cls, remove in self._changed:
+            found.__class__ = cls
             found._remove = remove
         self._changed.clear()
 

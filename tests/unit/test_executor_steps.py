@@ -1,0 +1,51 @@
+"""What an executor does is the same in each execution, however far its workers are."""
+
+from __future__ import annotations
+
+import threading
+from concurrent.futures import Future, ThreadPoolExecutor
+
+import bohrbug
+from bohrbug import VerdictKind
+
+
+def test_whether_a_result_is_a_step_does_not_depend_on_other_tasks() -> None:
+    """``map`` asks for results within the library, of futures that are done already or not."""
+
+    def program() -> None:
+        local = threading.local()
+
+        def prepare() -> None:
+            local.value = 1
+
+        with ThreadPoolExecutor(2, initializer=prepare) as executor:
+            assert list(executor.map(lambda _: local.value, range(3))) == [1, 1, 1]
+
+    result = bohrbug.explore(program, strategy="dpor", executions=2_000)
+    assert not result.verdict.caveats
+    assert result.verdict.kind is VerdictKind.HOLDS
+
+
+EXECUTOR = ThreadPoolExecutor(2)
+
+
+def test_an_executor_that_lives_on_has_a_queue_of_the_same_name_in_each_execution() -> None:
+    def program() -> None:
+        assert list(EXECUTOR.map(lambda number: number + 1, range(3))) == [1, 2, 3]
+
+    result = bohrbug.explore(program, strategy="dpor", executions=500)
+    assert not result.verdict.caveats
+
+
+def test_how_workers_are_found_is_no_step() -> None:
+    def program() -> None:
+        futures: list[Future[int]] = []
+        executor = ThreadPoolExecutor(2)
+        for number in range(3):
+            futures.append(executor.submit(pow, 2, number))
+        assert [future.result() for future in futures] == [1, 2, 4]
+
+    for strategy in ("auto", "dpor"):
+        result = bohrbug.explore(program, strategy=strategy, executions=100)
+        assert not result.verdict.caveats
+        assert result.points < 60
