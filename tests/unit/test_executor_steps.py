@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import threading
 from concurrent.futures import Future, ThreadPoolExecutor
+from multiprocessing.pool import ThreadPool
+
+import pytest
 
 import bohrbug
 from bohrbug import VerdictKind
@@ -49,3 +52,26 @@ def test_how_workers_are_found_is_no_step() -> None:
         result = bohrbug.explore(program, strategy=strategy, executions=100)
         assert not result.verdict.caveats
         assert result.points < 60
+
+
+@pytest.mark.parametrize("within", [False, True])
+def test_which_threads_a_thread_has_started_is_no_step(within: bool) -> None:
+    def use() -> None:
+        with ThreadPool(2) as pool:
+            assert pool.map(abs, [-1, -2]) == [1, 2]
+
+    def program() -> None:
+        if within:
+            # Natively a process would do so, which has children of its own.
+            import multiprocessing.dummy
+
+            process = multiprocessing.dummy.Process(target=use)
+            process.start()
+            process.join()
+        else:
+            use()
+
+    # The first time the module may be imported on the way.
+    for _ in range(2):
+        result = bohrbug.explore(program, strategy="dpor", executions=300)
+        assert not result.verdict.caveats

@@ -99,6 +99,7 @@ _ALL: tuple[Patches, ...] = (
 )
 imports.after_import.append(interpreters.patches.catch_up)
 imports.after_import.append(library_callbacks.patches.catch_up)
+imports.after_import.append(quiet_sets.patches.catch_up)
 if os.name == "posix":
     from bohrbug.runtime.threads import io, process_pools, processes, semaphores, signal_waits
 

@@ -6,11 +6,12 @@ Nor are weak dictionaries that have something for each of them.
 from __future__ import annotations
 
 import sys
+import threading
 import weakref
-from types import FunctionType
+from types import FunctionType, SimpleNamespace
 from typing import Any
 
-from bohrbug.runtime.threads.patches import Patches
+from bohrbug.runtime.threads.late_patches import LatePatches
 
 _NAMES = (
     ("threading", "_dangling"),
@@ -48,7 +49,7 @@ _QUIET: dict[type, type] = {
 }
 
 
-class _QuietSets(Patches):
+class _QuietSets(LatePatches):
     """What the sets are changes, not which: others have references to them."""
 
     def __init__(self) -> None:
@@ -57,15 +58,25 @@ class _QuietSets(Patches):
 
     def install(self) -> None:
         """See :class:`Patches`."""
+        super().install()
         for module, name in _NAMES:
-            found: Any = vars(sys.modules.get(module, sys)).get(name)
-            if type(found) in _QUIET:
-                self._change(found)
+            self._change(vars(sys.modules.get(module, sys)).get(name))
+        self._change_children()
+
+    def catch_up(self) -> None:
+        """See :class:`LatePatches`."""
+        super().catch_up()
+        self._change_children()
+
+    def _change_children(self) -> None:
+        # Those of other threads are made quiet by the module that makes them.
+        self._change(vars(threading.main_thread()).get("_children"))
 
     def _change(self, found: Any) -> None:
-        self._changed.append((found, type(found), found._remove))
-        found.__class__ = _QUIET[type(found)]
-        found._remove = _unseen(found._remove)
+        if type(found) in _QUIET:
+            self._changed.append((found, type(found), found._remove))
+            found.__class__ = _QUIET[type(found)]
+            found._remove = _unseen(found._remove)
 
     def restore(self) -> None:
         """See :class:`Patches`."""
@@ -73,6 +84,14 @@ class _QuietSets(Patches):
             found.__class__ = cls
             found._remove = remove
         self._changed.clear()
+        super().restore()
 
 
 patches = _QuietSets()
+
+
+@patches.when_imported("multiprocessing.dummy")
+def _make_children_quiet(module: Any) -> None:
+    """Each thread keeps those that it has started, as a process does."""
+    quiet = SimpleNamespace(WeakKeyDictionary=_QUIET[weakref.WeakKeyDictionary])
+    patches.add(module, "weakref", quiet)
