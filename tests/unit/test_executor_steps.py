@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 import threading
+import weakref
 from concurrent.futures import Future, ThreadPoolExecutor
 from multiprocessing.pool import ThreadPool
 
@@ -75,3 +77,24 @@ def test_which_threads_a_thread_has_started_is_no_step(within: bool) -> None:
     for _ in range(2):
         result = bohrbug.explore(program, strategy="dpor", executions=300)
         assert not result.verdict.caveats
+
+
+OTHER_EXECUTOR = ThreadPoolExecutor(1)
+
+
+@dataclasses.dataclass(frozen=True)
+class _Value:
+    number: int
+
+
+def test_going_through_executors_that_live_on_says_nothing_of_sets_of_the_test() -> None:
+    values = [_Value(number) for number in range(2)]
+
+    def program() -> None:
+        for executor in (EXECUTOR, OTHER_EXECUTOR):
+            assert executor.submit(int).result() == 0
+        assert len(list(weakref.WeakSet(values))) == 2
+
+    result = bohrbug.explore(program, executions=20)
+    assert result.verdict.conditions is not None
+    assert result.verdict.conditions.taking == ()

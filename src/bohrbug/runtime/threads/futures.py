@@ -19,6 +19,7 @@ from bohrbug.runtime.threads.interpreters import runs_elsewhere
 from bohrbug.runtime.threads.locks import RLock
 from bohrbug.runtime.threads.patches import Patches
 from bohrbug.runtime.threads.queues import SimpleQueue
+from bohrbug.runtime.threads.quiet_sets import QuietSet
 from bohrbug.runtime.threads.synchronizers import _registering, is_quiet, place_of
 from bohrbug.runtime.threads.task import Task
 
@@ -249,7 +250,7 @@ class LastingExecutors:
     """
 
     def __init__(self) -> None:
-        self._known: weakref.WeakSet[Any] = weakref.WeakSet()
+        self._known: weakref.WeakSet[Any] = QuietSet()
         # Most tests have no executors; asking the set takes longer.
         self._is_used = False
         self._saved: list[tuple[Any, dict[str, Any]]] = []
@@ -312,13 +313,19 @@ def _workers(execution: Execution) -> dict[Any, Any]:
     return found
 
 
+def _wake_up_workers(execution: Execution) -> None:
+    for work_queue in _workers(execution).values():
+        work_queue._real.put(None)
+
+
 def let_workers_end(execution: Execution) -> None:
     """What the interpreter does for executors at its exit: wait for work, then end workers.
 
     Without it every test that does not shut down its executor would leave
     threads that wait for ever.
     """
-    workers = _workers(execution)
+    # Without their queues: in this frame they would live on until the task is told to leave it.
+    workers = frozenset(_workers(execution))
     if not workers:
         return
 
@@ -333,8 +340,7 @@ def let_workers_end(execution: Execution) -> None:
     execution.ending.wait_for_the_rest(idle)
     pool._shutdown = True
     try:
-        for work_queue in _workers(execution).values():
-            work_queue._real.put(None)
+        _wake_up_workers(execution)
         execution.ending.wait_for_the_rest(
             lambda: not any(task in workers for task in execution.alive)
         )

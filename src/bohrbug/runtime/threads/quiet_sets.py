@@ -49,6 +49,10 @@ _QUIET: dict[type, type] = {
 }
 
 
+QuietSet: type[weakref.WeakSet[Any]] = _QUIET[weakref.WeakSet]
+"""For sets of our own."""
+
+
 class _QuietSets(LatePatches):
     """What the sets are changes, not which: others have references to them."""
 
