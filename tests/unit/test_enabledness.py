@@ -36,6 +36,7 @@ def was(
     gate: Gate | None = None,
     on: str = "",
     several: tuple[int, ...] = (),
+    step: Kind = RELEASE,
 ) -> bool | None:
     """Whether an operation was possible after others, all of which write its resource.
 
@@ -47,12 +48,13 @@ def was(
         gate: what is noted at that step.
         on: what the operations before were on, if not on that resource itself.
         several: steps that did more than one thing with the resource.
+        step: what is done in the step that is asked about.
     """
     steps = len(done) + 1
     trace = Trace(
         choices=["0.1"] * steps,
         tasks=["0.1"] * steps,
-        operations=[Operation(each, on or resource) for each in (*done, RELEASE)],
+        operations=[Operation(each, on or resource) for each in (*done, step)],
         enabled=[("0.1",)] * steps,
         timed=[()] * steps,
         yielded=[False] * steps,
@@ -114,5 +116,7 @@ def test_what_nobody_knows_is_not_guessed() -> None:
     assert was(ACQUIRE, "Semaphore", ACQUIRE) is None
     # An older lock may have been left in any state.
     assert was(ACQUIRE, "Lock", resource="before:0") is None
+    # To take the mutex of a queue there need be nothing in it.
+    assert was(ACQUIRE, "Queue", gate=Gate(False, True, False), step=PUT) is None
     # A step that did two things may have left it in either.
     assert was(ACQUIRE, "Lock", ACQUIRE, several=(0,)) is None

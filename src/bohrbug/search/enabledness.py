@@ -52,7 +52,10 @@ OPENS: dict[tuple[Kind, str], dict[Kind, bool]] = {
 }
 """For a kind of operation on a type of resource: what each write leaves, open or closed."""
 
-_GATED = frozenset({ACQUIRE, GET, PUT})
+_OF_QUEUES = frozenset({GET, PUT})
+_OF_SEMAPHORES = frozenset({ACQUIRE, TRY_ACQUIRE, RELEASE})
+"""An ``ACQUIRE`` on a queue, whose gate does not matter, takes its mutex."""
+
 
 _WITHIN = {WAIT: True, WAKE: False}
 """The same for the lock of a condition, within an operation on the condition."""
@@ -90,7 +93,9 @@ def was_open(
     if kind in NEVER_BLOCK:
         return True
     gate = trace.gates.get(step)
-    if gate is not None and kind in _GATED:
+    if gate is not None and (
+        kind in _OF_QUEUES or (kind is ACQUIRE and trace.operations[step].kind in _OF_SEMAPHORES)
+    ):
         mine = trace.gates.get(done) if done is not None else None
         if done is None or mine is not None:
             waits = mine is None or mine.waits

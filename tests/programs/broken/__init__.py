@@ -8,11 +8,15 @@ from __future__ import annotations
 
 from . import (
     attributes,
+    classes,
     code_in_c,
     containers,
+    coroutines,
     deadlocks,
     effects,
+    insides,
     intervals,
+    library,
     library_state,
     lives,
     memory,
@@ -20,12 +24,15 @@ from . import (
     open_files,
     parts,
     primitives,
+    services,
     shared,
     state,
+    system,
     threads,
 )
 
 MODULES = (
-    *(attributes, code_in_c, containers, deadlocks, effects, intervals, library_state),
-    *(lives, memory, names, open_files, parts, primitives, shared, state, threads),
+    *(attributes, classes, code_in_c, containers, coroutines, deadlocks, effects),
+    *(insides, intervals, library, library_state, lives, memory, names),
+    *(open_files, parts, primitives, services, shared, state, system, threads),
 )

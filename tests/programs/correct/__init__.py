@@ -7,9 +7,13 @@ doubts is a false alarm; each has been one for some tool that explores interleav
 from __future__ import annotations
 
 from . import (
+    classes,
+    coroutines,
     data,
     effects,
+    insides,
     intervals,
+    library,
     library_state,
     lives,
     loops,
@@ -17,15 +21,21 @@ from . import (
     open_files,
     parts,
     primitives,
+    services,
     state,
+    system,
     threads,
 )
 
 MODULES = (
     *(
+        classes,
+        coroutines,
         data,
         effects,
+        insides,
         intervals,
+        library,
         library_state,
         lives,
         loops,
@@ -33,7 +43,9 @@ MODULES = (
         open_files,
         parts,
         primitives,
+        services,
         state,
+        system,
         threads,
     ),
 )

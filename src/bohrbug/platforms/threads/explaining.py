@@ -131,7 +131,7 @@ def holders_of(execution: Execution, task: Task) -> tuple[str, ...]:
         if (other.state is wanted and other is not task)
         or (other.holding and wanted in [getattr(h, "_state", None) for h in other.holding])
     )
-    return holders or holders_of_mutex(execution, task, wanted)
+    return holders or holders_of_mutex(execution, wanted)
 
 
 def abandoned_by(execution: Execution, task: Task) -> Abandoned | None:

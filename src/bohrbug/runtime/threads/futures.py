@@ -19,6 +19,7 @@ from bohrbug.runtime.threads.interpreters import runs_elsewhere
 from bohrbug.runtime.threads.locks import RLock
 from bohrbug.runtime.threads.patches import Patches
 from bohrbug.runtime.threads.queues import SimpleQueue
+from bohrbug.runtime.threads.quiet_sets import QuietSet
 from bohrbug.runtime.threads.synchronizers import _registering, is_quiet, place_of
 from bohrbug.runtime.threads.task import Task
 
@@ -93,9 +94,37 @@ for _name in (
     "set_result",
     "set_exception",
     "set_running_or_notify_cancel",
-    "add_done_callback",
 ):
     _wrap(_Future, _name, RESOLVE)
+
+_add_done_callback = _Future.add_done_callback
+
+
+@patches.method(_Future, "add_done_callback")
+def add_done_callback(self: Any, fn: Callable[[Any], object]) -> None:
+    """Stands for ``Future.add_done_callback``."""
+    execution = controlled()
+    if execution is None:
+        _add_done_callback(self, fn)
+        return
+    task = execution.current
+    if not task.inside:
+        execution.perform(
+            RESOLVE,
+            execution.resources.of(self, "Future"),
+            place_of(_getframe(1)),
+            lambda: _is_free(self, task),
+        )
+    if self._state in _DONE:
+        # It is called at once, and is code of the program. The state of a future that is done does
+        # not change any more, and its lock is quiet.
+        _add_done_callback(self, HandedOver.telling(fn))
+        return
+    task.inside += 1
+    try:
+        _add_done_callback(self, fn)
+    finally:
+        task.inside -= 1
 
 
 def _wrap_waiting(name: str) -> None:
@@ -112,7 +141,9 @@ def _wrap_waiting(name: str) -> None:
         def ready() -> bool:
             return self._state in _DONE and _is_free(self, task)
 
-        if not (is_quiet(execution, frame) and ready()):
+        # Also where a module of the library calls: whether there is a step must not depend on how
+        # far the others are.
+        if not (task.inside and ready()):
             state = execution.resources.of(self, "Future")
             place = place_of(frame)
             if timeout is None or timeout > 0:
@@ -219,7 +250,7 @@ class LastingExecutors:
     """
 
     def __init__(self) -> None:
-        self._known: weakref.WeakSet[Any] = weakref.WeakSet()
+        self._known: weakref.WeakSet[Any] = QuietSet()
         # Most tests have no executors; asking the set takes longer.
         self._is_used = False
         self._saved: list[tuple[Any, dict[str, Any]]] = []
@@ -282,13 +313,19 @@ def _workers(execution: Execution) -> dict[Any, Any]:
     return found
 
 
+def _wake_up_workers(execution: Execution) -> None:
+    for work_queue in _workers(execution).values():
+        work_queue._real.put(None)
+
+
 def let_workers_end(execution: Execution) -> None:
     """What the interpreter does for executors at its exit: wait for work, then end workers.
 
     Without it every test that does not shut down its executor would leave
     threads that wait for ever.
     """
-    workers = _workers(execution)
+    # Without their queues: in this frame they would live on until the task is told to leave it.
+    workers = frozenset(_workers(execution))
     if not workers:
         return
 
@@ -303,8 +340,7 @@ def let_workers_end(execution: Execution) -> None:
     execution.ending.wait_for_the_rest(idle)
     pool._shutdown = True
     try:
-        for work_queue in _workers(execution).values():
-            work_queue._real.put(None)
+        _wake_up_workers(execution)
         execution.ending.wait_for_the_rest(
             lambda: not any(task in workers for task in execution.alive)
         )

@@ -9,6 +9,7 @@ from __future__ import annotations
 import _thread
 import concurrent.futures.thread
 import os
+import queue
 import sys
 import threading
 import types
@@ -48,7 +49,7 @@ from bohrbug.runtime.threads.heap import survey
 from bohrbug.runtime.threads.locks import RealLock, RealRLock, RLock, lock
 from bohrbug.runtime.threads.namespaces import with_subclasses
 from bohrbug.runtime.threads.patches import Patches
-from bohrbug.runtime.threads.queues import RealSimpleQueue, wrap_simple_queue
+from bohrbug.runtime.threads.queues import RealSimpleQueue, know_parts, wrap_simple_queue
 
 _lock_patches = Patches()
 
@@ -98,6 +99,7 @@ _ALL: tuple[Patches, ...] = (
 )
 imports.after_import.append(interpreters.patches.catch_up)
 imports.after_import.append(library_callbacks.patches.catch_up)
+imports.after_import.append(quiet_sets.patches.catch_up)
 if os.name == "posix":
     from bohrbug.runtime.threads import io, process_pools, processes, semaphores, signal_waits
 
@@ -180,6 +182,7 @@ class Installation:
     def _adopt(self, functions: list[tuple[Any, Any]]) -> None:
         """Exchange references to real primitives that were made before the patches."""
         executors = set(with_subclasses(_Executor))
+        queue_types = set(with_subclasses(queue.Queue))
         shared: set[type] = set()
         pools: set[type] = set()
         if os.name == "posix":
@@ -189,7 +192,7 @@ class Installation:
         objects, holders = survey(
             [original for original, _ in functions],
             set(_WRAP),
-            {*executors, *pools, *shared, thread_state.Values, lock, RLock},
+            {*executors, *queue_types, *pools, *shared, thread_state.Values, lock, RLock},
             PASSED_OVER.union(_WRAPPERS),
             unchangeable_types(),
         )
@@ -202,7 +205,7 @@ class Installation:
             if wrap is not None:
                 if id(obj) not in ours:
                     pairs.append((obj, wrap(obj)))
-            elif type(obj) in (thread_state.Values, lock, RLock):
+            elif type(obj) in (thread_state.Values, lock, RLock) or type(obj) in queue_types:
                 continue
             elif type(obj) in executors:
                 futures.lasting_executors.add(obj)
@@ -224,6 +227,10 @@ class Installation:
         own.update(id(pair) for pair in functions)
         self._adoption = Adoption(own)
         self._adoption.exchange(pairs, {id(original) for original, _ in functions}, holders)
+        for obj in objects:
+            if type(obj) in queue_types:
+                # Now that it has its mutex.
+                know_parts(obj)
         stand_ins.install()
 
 

@@ -136,6 +136,7 @@ class _Lock:
         place = _place_in_program(frame)
         if not blocking or timeout == 0:
             execution.perform(TRY_ACQUIRE, state, place)
+            self._was_tried_for(execution, state)
             if not acquire_real(real, False):
                 execution.observe(state, place)
                 return False
@@ -215,10 +216,17 @@ class _Lock:
                 task.inside
                 or (self._internal and frame.f_globals.get("__name__") in INTERNAL_MODULES)
             ):
+                state = self._resource(execution)
                 place = (frame.f_code, frame.f_lasti)
-                execution.perform(LOCKED, self._resource(execution), place)
-                execution.observe(self._resource(execution), place)
+                execution.perform(LOCKED, state, place)
+                self._was_tried_for(execution, state)
+                execution.observe(state, place)
         return bool(real_is_locked(self._real))
+
+    def _was_tried_for(self, execution: Execution, state: ResourceState) -> None:
+        """The program asks whether the lock is held, if only while a modelled method runs."""
+        if self._internal:
+            execution.trace.uncontrolled.assume(f"methods of {state.type} as one step")
 
     def _took(self, execution: Execution, task: Task, frame: Any) -> None:
         self._owner = task

@@ -80,7 +80,8 @@ def _is_looked_at(handler: logging.Handler) -> bool:
             sys.__stdout__,
             sys.__stderr__,
         )
-    return _is_of_program(handler)
+    # What a handler of the library passes records on to, a queue or another handler, is looked at.
+    return _is_of_program(handler) or type(handler).__module__ == "logging.handlers"
 
 
 def _as_of_logging(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -22,17 +22,36 @@ from bohrbug.runtime.threads.execution import Execution
 from bohrbug.runtime.threads.interpreter import QUEUES_SHUT_DOWN
 from bohrbug.runtime.threads.locks import _Lock, lock
 from bohrbug.runtime.threads.patches import Patches
-from bohrbug.runtime.threads.recording import note_gate, touch
-from bohrbug.runtime.threads.resources import ResourceState, ResourceTable
+from bohrbug.runtime.threads.recording import effect, note_gate, touch
+from bohrbug.runtime.threads.resources import ResourceState, ResourceTable, parts
 from bohrbug.runtime.threads.synchronizers import _Condition, _registering, place_of
-from bohrbug.runtime.threads.task import Task
 
 patches = Patches()
 
 _Queue = queue.Queue
-_registering(_Queue, "Queue")
 _queue_put = _Queue.put
 _queue_get = _Queue.get
+_initialise_queue = _Queue.__init__
+
+
+def _initialise(self: Any, *args: Any, **kwargs: Any) -> None:
+    _initialise_queue(self, *args, **kwargs)
+    know_parts(self)
+
+
+def know_parts(queue: Any) -> None:
+    """What a program does with parts of a queue (``with queue.mutex:``) is done to the queue."""
+    for name in ("mutex", "not_empty", "not_full", "all_tasks_done"):
+        part = vars(queue).get(name)
+        if part is not None:
+            parts.belong(part, queue)
+    mutex = vars(queue).get("mutex")
+    if isinstance(mutex, _Lock):
+        # That of a queue that is older than we are is not known to be one of the library.
+        mutex._internal = True
+
+
+_registering(_Queue, "Queue", initialise=_initialise)
 
 
 def _mutex_is_free(self: Any) -> bool:
@@ -40,26 +59,21 @@ def _mutex_is_free(self: Any) -> bool:
     return not (isinstance(mutex, _Lock) and mutex._real.locked())
 
 
-def holders_of_mutex(execution: Execution, task: Task, state: ResourceState) -> tuple[TaskId, ...]:
-    """Which other task keeps a task from a queue, as it holds the queue's mutex.
+def holders_of_mutex(execution: Execution, state: ResourceState) -> tuple[TaskId, ...]:
+    """Which task keeps others from a queue, as it holds the queue's mutex.
 
     By a ``with queue.mutex`` of its own, or because code of the program runs within its ``put`` or
     ``get``, say a method that a subclass overrides.
     """
     mutex = getattr(execution.resources.object_of(state), "mutex", None)
-    if not isinstance(mutex, _Lock) or not mutex._real.locked():
-        return ()
-    if mutex._owner is not None:
-        return (mutex._owner.id,)
-
-    def is_in_it(other: Task) -> bool:
-        last = next((row[2] for row in reversed(execution.rows) if row[1] == other.id), None)
-        return last is not None and last.resource == state.id
-
-    return tuple(other.id for other in execution.alive if other is not task and is_in_it(other))
+    owner = mutex._owner if isinstance(mutex, _Lock) else None
+    return () if owner is None else (owner.id,)
 
 
-_OWN_CLASSES = frozenset({queue.Queue, queue.LifoQueue, queue.PriorityQueue})
+_PLAIN_CLASSES = frozenset({queue.Queue, queue.LifoQueue})
+"""None of their methods calls code of the program; ``PriorityQueue`` compares its items."""
+_OWN_CLASSES = _PLAIN_CLASSES | {queue.PriorityQueue}
+"""How many items are in them says no code of the program."""
 
 
 def _size_of(execution: Execution, queue: Any) -> int:
@@ -69,12 +83,23 @@ def _size_of(execution: Execution, queue: Any) -> int:
     return int(unseen(execution, queue._qsize))
 
 
-def _note_own_code(execution: Execution, queue: Any) -> None:
-    """What a subclass has done under the mutex comes before what follows on the queue."""
-    detector = execution.detector
-    if detector is not None and type(queue) not in _OWN_CLASSES:
+def _calling_program(
+    execution: Execution, queue: Any, method: Any, *args: Any, **kwargs: Any
+) -> Any:
+    """Call a method of a queue that calls code of the program, with the mutex taken.
+
+    That code is left in the middle like any other, and comes before what follows on the queue.
+    """
+    steps = len(execution.rows)
+    try:
+        return method(queue, *args, **kwargs)
+    finally:
         state = execution.resources.of(queue, type(queue).__name__)
-        detector.synchronise(execution.current.index, state, True)
+        if len(execution.rows) > steps:
+            # The mutex was free before the last step, and is again behind it.
+            effect(execution, state, True)
+        elif execution.detector is not None:
+            execution.detector.synchronise(execution.current.index, state, True)
 
 
 def _note_gate(execution: Execution, queue: Any, waits: bool) -> None:
@@ -100,15 +125,14 @@ def _mutex_of(self: Any) -> Callable[[], bool]:
 
 
 def _taken_mutex(self: Any, condition: Any) -> Any:
-    """The real lock of the queue's mutex, taken, if nobody waits for ``condition``.
+    """The real lock of the mutex of a plain queue, taken, if nobody waits for ``condition``.
 
     Then there is nobody to notify, and what the original does beside moving the item can't be
-    seen, unless a subclass does it. Else ``None``, and the original has to do it all.
+    seen. Else ``None``, and the original has to do it all.
     """
     mutex = self.mutex
     if (
-        type(self) in _OWN_CLASSES
-        and type(mutex) is lock
+        type(mutex) is lock
         and type(condition) is _Condition
         and not condition._waiters  # type: ignore[attr-defined]
         and not getattr(self, "is_shutdown", False)
@@ -122,6 +146,9 @@ def _move_in(self: Any, item: Any, block: bool = False, timeout: float | None = 
     """Put an item, once the operation was performed."""
     execution = current.execution
     assert execution is not None
+    if type(self) not in _PLAIN_CLASSES:
+        _calling_program(execution, self, _queue_put, item, block, timeout)
+        return
     task = execution.current
     task.inside += 1
     try:
@@ -130,7 +157,6 @@ def _move_in(self: Any, item: Any, block: bool = False, timeout: float | None = 
             real = _taken_mutex(self, self.not_empty)
         if real is None:
             _queue_put(self, item, block, timeout)
-            _note_own_code(execution, self)
             return
         try:
             self._put(item)
@@ -145,6 +171,8 @@ def _move_out(self: Any, block: bool = False, timeout: float | None = None) -> A
     """Get an item, once the operation was performed."""
     execution = current.execution
     assert execution is not None
+    if type(self) not in _PLAIN_CLASSES:
+        return _calling_program(execution, self, _queue_get, block, timeout)
     task = execution.current
     task.inside += 1
     try:
@@ -152,9 +180,7 @@ def _move_out(self: Any, block: bool = False, timeout: float | None = None) -> A
         if not block and _size_of(execution, self) > 0:
             real = _taken_mutex(self, self.not_full)
         if real is None:
-            item = _queue_get(self, block, timeout)
-            _note_own_code(execution, self)
-            return item
+            return _queue_get(self, block, timeout)
         try:
             return self._get()
         finally:
@@ -284,11 +310,12 @@ def _wrap_queue(name: str, kind: Any, ready: Callable[[Any], bool]) -> None:
             _note_gate(execution, self, False)
             if kind is INSPECT:
                 execution.observe(state, place)
+        if type(self) not in _PLAIN_CLASSES:
+            return _calling_program(execution, self, original, *args, **kwargs)
         task.inside += 1
         try:
             return original(self, *args, **kwargs)
         finally:
-            _note_own_code(execution, self)
             task.inside -= 1
 
 

@@ -1,21 +1,26 @@
-"""The weak sets in which libraries keep all threads, processes and tasks are no data of tests."""
+"""The weak sets in which libraries keep all threads, processes and tasks are no data of tests.
+
+Nor are weak dictionaries that have something for each of them.
+"""
 
 from __future__ import annotations
 
 import sys
+import threading
 import weakref
-from types import FunctionType
+from types import FunctionType, SimpleNamespace
 from typing import Any
 
-from bohrbug.runtime.threads.patches import Patches
+from bohrbug.runtime.threads.late_patches import LatePatches
 
 _NAMES = (
     ("threading", "_dangling"),
     ("multiprocessing.process", "_dangling"),
     ("asyncio.tasks", "_all_tasks"),
     ("asyncio.tasks", "_scheduled_tasks"),
+    ("concurrent.futures.thread", "_threads_queues"),
 )
-"""Modules that may be imported, and what such a set is called in them, in some version."""
+"""Modules that may be imported, and what such a container is called in them, in some version."""
 
 
 def _unseen(function: FunctionType) -> FunctionType:
@@ -31,42 +36,66 @@ def _unseen(function: FunctionType) -> FunctionType:
     return copy
 
 
-_QUIET = type(
-    "WeakSet",
-    (weakref.WeakSet,),
-    {
-        name: _unseen(value)
-        for name, value in vars(weakref.WeakSet).items()
-        if isinstance(value, FunctionType)
-    },
-)
+def _quiet(cls: type) -> type:
+    """A class whose methods do the same, unseen."""
+    methods = {
+        name: _unseen(value) for name, value in vars(cls).items() if isinstance(value, FunctionType)
+    }
+    return type(cls.__name__, (cls,), methods)
 
 
-class _QuietSets(Patches):
+_QUIET: dict[type, type] = {
+    cls: _quiet(cls) for cls in (weakref.WeakSet, weakref.WeakKeyDictionary)
+}
+
+
+QuietSet: type[weakref.WeakSet[Any]] = _QUIET[weakref.WeakSet]
+"""For sets of our own."""
+
+
+class _QuietSets(LatePatches):
     """What the sets are changes, not which: others have references to them."""
 
     def __init__(self) -> None:
         super().__init__()
-        self._changed: list[tuple[Any, Any]] = []
+        self._changed: list[tuple[Any, type, Any]] = []
 
     def install(self) -> None:
         """See :class:`Patches`."""
+        super().install()
         for module, name in _NAMES:
-            found: Any = vars(sys.modules.get(module, sys)).get(name)
-            if type(found) is weakref.WeakSet:
-                self._change(found)
+            self._change(vars(sys.modules.get(module, sys)).get(name))
+        self._change_children()
+
+    def catch_up(self) -> None:
+        """See :class:`LatePatches`."""
+        super().catch_up()
+        self._change_children()
+
+    def _change_children(self) -> None:
+        # Those of other threads are made quiet by the module that makes them.
+        self._change(vars(threading.main_thread()).get("_children"))
 
     def _change(self, found: Any) -> None:
-        self._changed.append((found, found._remove))
-        found.__class__ = _QUIET
-        found._remove = _unseen(found._remove)
+        if type(found) in _QUIET:
+            self._changed.append((found, type(found), found._remove))
+            found.__class__ = _QUIET[type(found)]
+            found._remove = _unseen(found._remove)
 
     def restore(self) -> None:
         """See :class:`Patches`."""
-        for found, remove in self._changed:
-            found.__class__ = weakref.WeakSet
+        for found, cls, remove in self._changed:
+            found.__class__ = cls
             found._remove = remove
         self._changed.clear()
+        super().restore()
 
 
 patches = _QuietSets()
+
+
+@patches.when_imported("multiprocessing.dummy")
+def _make_children_quiet(module: Any) -> None:
+    """Each thread keeps those that it has started, as a process does."""
+    quiet = SimpleNamespace(WeakKeyDictionary=_QUIET[weakref.WeakKeyDictionary])
+    patches.add(module, "weakref", quiet)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import itertools
 import os
 import weakref
@@ -117,6 +118,36 @@ _serials = itertools.count(1)
 """Numbers of executions; not kept in a class, whose change makes all code slower that uses it."""
 
 
+class Parts:
+    """Which primitives are parts of others: what is done to a part is done to the whole.
+
+    The mutex of a queue keeps others from the queue, as a ``put`` of theirs does.
+    """
+
+    def __init__(self) -> None:
+        self._wholes: dict[int, tuple[Any, Any]] = {}
+
+    def belong(self, part: object, whole: object) -> None:
+        """A primitive is a part of another one."""
+        identity = id(part)
+
+        def forget(reference: object) -> None:
+            if self._wholes[identity][0] is reference:
+                del self._wholes[identity]
+
+        self._wholes[identity] = (weakref.ref(part, forget), weakref.ref(whole))
+
+    def whole_of(self, part: object) -> object | None:
+        """What a primitive is a part of, if that is alive."""
+        known = self._wholes.get(id(part))
+        whole: object | None = known[1]() if known is not None and known[0]() is part else None
+        return whole
+
+
+parts = Parts()
+"""Those of this process."""
+
+
 class ResourceTable:
     """All resources of one execution.
 
@@ -194,7 +225,13 @@ class ResourceTable:
         self._by_identity[id(part)] = (state, weakref.ref(part))
 
     def outside(self, obj: object, type: str) -> ResourceState:
-        """A new state for an object whose making was not seen in this execution."""
+        """A state for an object that was not seen to be made in this execution.
+
+        It is a new one, or that of what the object is a part of.
+        """
+        whole = parts.whole_of(obj)
+        if whole is not None:
+            return self.of(whole, builtins.type(whole).__name__)
         name = self._names.name(obj)
         created = getattr(obj, "_created", None)
         state = ResourceState(name, type, created, serial=self.serial)

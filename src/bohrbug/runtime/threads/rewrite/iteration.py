@@ -88,12 +88,17 @@ def step(iterator: Any, place: Place) -> None:
 
 
 def step_of_comprehension(iterator: Any, place: Place) -> None:
-    """The next item is about to be asked for by a comprehension, whose parameter it is as well."""
+    """The next item is about to be asked for by a comprehension, whose parameter it is as well.
+
+    Since Python 3.15 a generator expression over a list has the list in its place.
+    """
     if table.ITERATORS[type(iterator)] and hooks.active:
         if sys.getrefcount(iterator) > held.by_comprehension:
             advance(iterator, place, 0)
         else:
             _step_into(iterator, place, 0)
+    elif _CONTAINER[type(iterator)] and hooks.active:
+        hooks.tell_whole(iterator, False, place)
 
 
 def advance(iterator: Any, place: Place, depth: int = 0) -> None:

@@ -18,6 +18,8 @@ _BY_MODULE = {
     " Filterer.filter"
     " setLogRecordFactory setLoggerClass disable Manager.getLogger",
     "abc": "ABCMeta.register ABCMeta.__instancecheck__ ABCMeta.__subclasscheck__",
+    # Looks for a member that a hook of the program may make, and store, in another task.
+    "enum": "Enum.__new__",
     "inspect": "getmembers _getmembers getmembers_static",
     "warnings": "catch_warnings.__enter__ catch_warnings.__exit__ simplefilter"
     " _add_filter resetwarnings",
@@ -25,13 +27,20 @@ _BY_MODULE = {
     " AsyncExitStack.__aexit__ _BaseExitStack.pop_all _BaseExitStack._push_exit_callback"
     " _BaseExitStack._create_cb_wrapper"
     " chdir.__enter__ chdir.__exit__",
+    # What looks like shared between processes, and is between threads.
+    "multiprocessing.dummy": "Value.value",
     # What threads that forget about the loop share with it.
     "asyncio.locks": "Event.is_set Event.set Event.wait Lock.acquire Lock.locked Lock.release"
     " Semaphore.acquire Semaphore.locked Semaphore.release BoundedSemaphore.release",
     "asyncio.queues": "Queue._get Queue._put Queue.empty",
     # In which order mocks are called, and what patches put in place and back.
-    "unittest.mock": "CallableMixin._increment_mock_call _patch.get_original _patch.__enter__"
-    " _patch.__exit__ _patch_dict._patch_dict _patch_dict._unpatch_dict _clear_dict",
+    "unittest.mock": "CallableMixin._increment_mock_call CallableMixin._execute_mock_call"
+    " _delegating_property.<locals>._get _delegating_property.<locals>._set"
+    " NonCallableMock.__get_return_value"
+    " NonCallableMock.__get_side_effect"
+    " NonCallableMock.__getattr__ NonCallableMock.__setattr__ NonCallableMock.reset_mock"
+    " _patch.get_original _patch.__enter__ _patch.__exit__"
+    " _patch_dict._patch_dict _patch_dict._unpatch_dict _clear_dict",
     "_pytest.monkeypatch": "MonkeyPatch.setattr MonkeyPatch.delattr MonkeyPatch.setitem"
     " MonkeyPatch.delitem MonkeyPatch.undo",
     # What is decoded halfway, and where a stream is.
