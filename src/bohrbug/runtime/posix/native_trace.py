@@ -72,6 +72,9 @@ class NativeTrace(Trace):
             case "defaults":
                 # Only event loops have a next step of their own, beside that of the running task.
                 self.defaults = {}
+            case "withdrawn":
+                # Nor does anything else offer what it takes back.
+                self.withdrawn = {}
             case "enabled" | "timed":
                 self.enabled, self.timed = reading.who_could_run()
             case "yielded":
