@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import fields
 from itertools import groupby
 from pathlib import Path
 
@@ -44,6 +45,13 @@ def test_without_preemptions_it_goes_round_robin(native_build: Build) -> None:
     [trace] = executed(native_build, "ALIKE", Plan(("0", "0", "0", "0", "0", "0", "0.2")))
     assert [task for task, _ in stretches(trace)] == ["0", "0.2", "0.3", "0.1", "0"]
     assert trace.divergence is None
+
+
+def test_a_trace_of_a_native_program_has_all_that_traces_have(native_build: Build) -> None:
+    for column in fields(Trace):
+        # Each is read when somebody asks for it.
+        [trace] = executed(native_build, "ALIKE", Plan())
+        assert hasattr(trace, column.name), column.name
 
 
 def test_a_plan_that_can_not_be_followed_is_given_up(native_build: Build) -> None:
