@@ -407,8 +407,12 @@ def test_conditions_and_doubts_are_told_apart() -> None:
     seen.note("a child process")
     seen.assume("a as one step")
     seen.spin("at poller.py:12")
+    seen.log("Task was destroyed")
+    seen.log("Task was destroyed")
     assert sort_unseen(seen.counts) == (
         ("a as one step", "b as one step"),
         ("at poller.py:12",),
+        # In how many executions counts, and not how often.
+        (("Task was destroyed", 1),),
         (("a child process", 2),),
     )
