@@ -51,10 +51,11 @@ class TellingOfLogged(TellsOfLogged):
         self._function = function
         self._fails = fails
 
-    def __call__(self) -> None:
-        """Run the test."""
-        self._function()
+    def __call__(self) -> object:
+        """Run the test, and return what it returns."""
+        result = self._function()
         tell_of_logged(self._fails)
+        return result
 
 
 def tell_of_logged(fails: bool) -> None:
