@@ -54,7 +54,10 @@ OPENS: dict[tuple[Kind, str], dict[Kind, bool]] = {
 
 _OF_QUEUES = frozenset({GET, PUT})
 _OF_SEMAPHORES = frozenset({ACQUIRE, TRY_ACQUIRE, RELEASE})
-"""An ``ACQUIRE`` on a queue, whose gate does not matter, takes its mutex."""
+"""Other operations on the resource of an ``ACQUIRE`` are those of a queue, which takes its mutex.
+
+The gate of a queue says nothing of that.  Waiting for a condition is an operation on the condition.
+"""
 
 
 _WITHIN = {WAIT: True, WAKE: False}
@@ -93,9 +96,9 @@ def was_open(
     if kind in NEVER_BLOCK:
         return True
     gate = trace.gates.get(step)
-    if gate is not None and (
-        kind in _OF_QUEUES or (kind is ACQUIRE and trace.operations[step].kind in _OF_SEMAPHORES)
-    ):
+    other = trace.operations[step]
+    is_semaphore = other.kind in _OF_SEMAPHORES or other.resource != resource
+    if gate is not None and (kind in _OF_QUEUES or (kind is ACQUIRE and is_semaphore)):
         mine = trace.gates.get(done) if done is not None else None
         if done is None or mine is not None:
             waits = mine is None or mine.waits
