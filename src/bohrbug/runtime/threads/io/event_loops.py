@@ -141,7 +141,11 @@ def _see_turns_of_others(module: Any) -> None:
         if execution is not None and execution.current.host is None:
             # No loop whose turns are under control runs it.
             execution.trace.uncontrolled.counts[EVENT_LOOP] = 1
-        return run(self)
+        try:
+            return run(self)
+        finally:
+            # The traceback of what a task has raised keeps this frame, and would keep the task.
+            del self, execution
 
 
 @patches.when_imported("asyncio.events")
