@@ -6,7 +6,6 @@ With a lock each is correct, without one some interleaving breaks it.
 from __future__ import annotations
 
 import codecs
-import contextlib
 import csv
 import decimal
 import functools
@@ -34,9 +33,8 @@ from collections.abc import Callable, Iterator
 from copy import copy
 from typing import Any
 
+from tests.programs.guarding import Guard
 from tests.programs.together import together
-
-Guard = contextlib.AbstractContextManager[Any]
 
 
 class Point:

@@ -5,43 +5,17 @@ With a lock each is correct, without one some interleaving breaks it.
 
 from __future__ import annotations
 
-import contextlib
 import copy
 import dataclasses
 import enum
 import functools
 import types
 import weakref
-from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
+from collections.abc import Iterator
+from typing import NamedTuple
 
+from tests.programs.guarding import Guard, counted, made_once
 from tests.programs.together import together
-
-Guard = contextlib.AbstractContextManager[Any]
-
-
-def _made_once(guard: Guard, get: Callable[[], object]) -> None:
-    """Two tasks get what is made when it is first asked for."""
-    got: list[object] = []
-
-    def work() -> None:
-        with guard:
-            made = get()
-        got.append(made)
-
-    together(work, work)
-    assert got[0] is got[1]
-
-
-def _counted(guard: Guard, count: Callable[[], object], total: Callable[[], int]) -> None:
-    """Each of two tasks counts one."""
-
-    def work() -> None:
-        with guard:
-            count()
-
-    together(work, work)
-    assert total() == 2
 
 
 @dataclasses.dataclass(slots=True)
@@ -113,7 +87,7 @@ def enumeration_that_makes_members(guard: Guard) -> None:
             cls._value2member_map_[value] = made
             return made
 
-    _made_once(guard, lambda: Number(7))
+    made_once(guard, lambda: Number(7))
 
 
 def metaclass_of_a_singleton(guard: Guard) -> None:
@@ -130,7 +104,7 @@ def metaclass_of_a_singleton(guard: Guard) -> None:
     class Thing(metaclass=Single):
         pass
 
-    _made_once(guard, Thing)
+    made_once(guard, Thing)
 
 
 def objects_counted_by_a_metaclass(guard: Guard) -> None:
@@ -144,7 +118,7 @@ def objects_counted_by_a_metaclass(guard: Guard) -> None:
     class Thing(metaclass=Counting):
         count = 0
 
-    _counted(guard, Thing, lambda: Thing.count)
+    counted(guard, Thing, lambda: Thing.count)
 
 
 def numbers_of_subclasses(guard: Guard) -> None:
@@ -179,7 +153,7 @@ def parameters_of_a_class(guard: Guard) -> None:
                 cls.made[parameter] = type("Box", (cls,), {})
             return cls.made[parameter]
 
-    _made_once(guard, lambda: Box[int])
+    made_once(guard, lambda: Box[int])
 
 
 def versions_counted_by_setattr(guard: Guard) -> None:
@@ -194,7 +168,7 @@ def versions_counted_by_setattr(guard: Guard) -> None:
             object.__setattr__(self, "version", self.version + 1)
 
     shared = Versioned()
-    _counted(guard, lambda: setattr(shared, "x", 1), lambda: shared.version)
+    counted(guard, lambda: setattr(shared, "x", 1), lambda: shared.version)
 
 
 def reads_counted_by_getattribute(guard: Guard) -> None:
@@ -210,7 +184,7 @@ def reads_counted_by_getattribute(guard: Guard) -> None:
             return object.__getattribute__(self, name)
 
     shared = Watched()
-    _counted(guard, lambda: shared.value, lambda: vars(shared)["reads"])
+    counted(guard, lambda: shared.value, lambda: vars(shared)["reads"])
 
 
 def descriptor_with_weak_keys(guard: Guard) -> None:
@@ -234,7 +208,7 @@ def descriptor_with_weak_keys(guard: Guard) -> None:
     def add() -> None:
         shared.number += 1
 
-    _counted(guard, add, lambda: shared.number)
+    counted(guard, add, lambda: shared.number)
 
 
 def property_that_keeps_its_value(guard: Guard) -> None:
@@ -250,7 +224,7 @@ def property_that_keeps_its_value(guard: Guard) -> None:
             return self._value
 
     shared = Lazy()
-    _made_once(guard, lambda: shared.value)
+    made_once(guard, lambda: shared.value)
 
 
 def addition_in_place(guard: Guard) -> None:
@@ -269,7 +243,7 @@ def addition_in_place(guard: Guard) -> None:
     def add() -> None:
         state.money += 1
 
-    _counted(guard, add, lambda: state.money.cents)
+    counted(guard, add, lambda: state.money.cents)
 
 
 def truth_of_an_object(guard: Guard) -> None:
@@ -338,7 +312,7 @@ def depth_of_a_context_manager(guard: Guard) -> None:
         with depth:
             pass
 
-    _counted(guard, enter, lambda: depth.entered)
+    counted(guard, enter, lambda: depth.entered)
 
 
 def objects_that_are_alive(guard: Guard) -> None:
@@ -353,7 +327,7 @@ def objects_that_are_alive(guard: Guard) -> None:
     def make() -> None:
         Thing()
 
-    _counted(guard, make, lambda: Thing.dead)
+    counted(guard, make, lambda: Thing.dead)
 
 
 def text_by_a_format(guard: Guard) -> None:
@@ -414,7 +388,7 @@ def result_kept_by_a_call(guard: Guard) -> None:
                 return result
 
     memo = Memo()
-    _made_once(guard, lambda: memo(1))
+    made_once(guard, lambda: memo(1))
 
 
 def limits_in_a_chained_comparison(guard: Guard) -> None:
@@ -461,7 +435,7 @@ def slice_assigned(guard: Guard) -> None:
     def add() -> None:
         numbers[:] = [number + 1 for number in numbers]
 
-    _counted(guard, add, lambda: numbers[0])
+    counted(guard, add, lambda: numbers[0])
 
 
 def walrus_in_a_comprehension(guard: Guard) -> None:
@@ -502,7 +476,7 @@ def expression_evaluated(guard: Guard) -> None:
     def add() -> None:
         state.n = eval("state.n + 1", {"state": state})
 
-    _counted(guard, add, lambda: state.n)
+    counted(guard, add, lambda: state.n)
 
 
 def generic_function_registered(guard: Guard) -> None:

@@ -5,17 +5,14 @@ With a lock each is correct, without one some interleaving breaks it.
 
 from __future__ import annotations
 
-import contextlib
 import queue
 import types
 from collections.abc import Callable
 from concurrent.futures import Future
-from typing import Any
 from unittest import mock
 
+from tests.programs.guarding import Guard, counted
 from tests.programs.together import together
-
-Guard = contextlib.AbstractContextManager[Any]
 
 
 def _alike_twice(guard: Guard, get: Callable[[], object], change: Callable[[], object]) -> None:
@@ -35,21 +32,10 @@ def _alike_twice(guard: Guard, get: Callable[[], object], change: Callable[[], o
     assert got[0] == got[1]
 
 
-def _counted(guard: Guard, count: Callable[[], object], total: Callable[[], int]) -> None:
-    """Each of two tasks counts one."""
-
-    def work() -> None:
-        with guard:
-            count()
-
-    together(work, work)
-    assert total() == 2
-
-
 def calls_of_a_mock(guard: Guard) -> None:
     """A call is not counted."""
     called = mock.Mock()
-    _counted(guard, called, lambda: int(called.call_count))
+    counted(guard, called, lambda: int(called.call_count))
 
 
 def what_a_mock_returns(guard: Guard) -> None:
@@ -90,7 +76,7 @@ def attribute_of_a_mock(guard: Guard) -> None:
     def add() -> None:
         holder.n += 1
 
-    _counted(guard, add, lambda: int(holder.n))
+    counted(guard, add, lambda: int(holder.n))
 
 
 def mock_that_is_reset(guard: Guard) -> None:
@@ -174,7 +160,7 @@ def callback_that_comes_late(guard: Guard) -> None:
     def add(_: object) -> None:
         state.n += 1
 
-    _counted(guard, lambda: future.add_done_callback(add), lambda: state.n)
+    counted(guard, lambda: future.add_done_callback(add), lambda: state.n)
 
 
 def callback_in_c_that_comes_late(guard: Guard) -> None:

@@ -8,7 +8,6 @@ from __future__ import annotations
 import collections
 import collections.abc
 import configparser
-import contextlib
 import copy
 import csv
 import dataclasses
@@ -23,46 +22,9 @@ import string
 import types
 import weakref
 from collections.abc import Callable, Iterator
-from typing import Any
 
+from tests.programs.guarding import Guard, counted, made_once, once
 from tests.programs.together import together
-
-Guard = contextlib.AbstractContextManager[Any]
-
-
-def _made_once(guard: Guard, get: Callable[[], object]) -> None:
-    """Two tasks get what is made when it is first asked for."""
-    got: list[object] = []
-
-    def work() -> None:
-        with guard:
-            made = get()
-        got.append(made)
-
-    together(work, work)
-    assert got[0] is got[1]
-
-
-def _counted(guard: Guard, count: Callable[[], object], total: Callable[[], int]) -> None:
-    """Each of two tasks counts one."""
-
-    def work() -> None:
-        with guard:
-            count()
-
-    together(work, work)
-    assert total() == 2
-
-
-def _once(guard: Guard, is_there: Callable[[], object], take: Callable[[], object]) -> None:
-    """Two tasks take what only one of them can, if it is there."""
-
-    def work() -> None:
-        with guard:
-            if is_there():
-                take()
-
-    together(work, work)
 
 
 class _Table(collections.abc.MutableMapping[str, int]):
@@ -91,13 +53,13 @@ def default_popped_from_a_mapping(guard: Guard) -> None:
     """What was there is gone before it is deleted."""
     table = _Table()
     table["a"] = 1
-    _once(guard, lambda: True, lambda: table.pop("a", None))
+    once(guard, lambda: True, lambda: table.pop("a", None))
 
 
 def default_set_in_a_user_dict(guard: Guard) -> None:
     """Both find that the key is missing."""
     table: collections.UserDict[str, object] = collections.UserDict()
-    _made_once(guard, lambda: table.setdefault("a", object()))
+    made_once(guard, lambda: table.setdefault("a", object()))
 
 
 def user_list_augmented(guard: Guard) -> None:
@@ -107,7 +69,7 @@ def user_list_augmented(guard: Guard) -> None:
     def add() -> None:
         numbers[0] += 1
 
-    _counted(guard, add, lambda: numbers[0])
+    counted(guard, add, lambda: numbers[0])
 
 
 def counter_added_in_place(guard: Guard) -> None:
@@ -117,7 +79,7 @@ def counter_added_in_place(guard: Guard) -> None:
     def add() -> None:
         state.count += collections.Counter(a=1)
 
-    _counted(guard, add, lambda: state.count["a"])
+    counted(guard, add, lambda: state.count["a"])
 
 
 def key_moved_to_the_end(guard: Guard) -> None:
@@ -150,7 +112,7 @@ def weak_value_made_when_missing(guard: Guard) -> None:
             node = known["a"] = Node()
         return node
 
-    _made_once(guard, get)
+    made_once(guard, get)
 
 
 def weak_set_changed_during_iteration(guard: Guard) -> None:
@@ -255,7 +217,7 @@ def json_by_a_function(guard: Guard) -> None:
         state.n += 1
         return int(state.n)
 
-    _counted(guard, lambda: json.dumps([object()], default=number), lambda: state.n)
+    counted(guard, lambda: json.dumps([object()], default=number), lambda: state.n)
 
 
 def objects_made_from_json(guard: Guard) -> None:
@@ -266,7 +228,7 @@ def objects_made_from_json(guard: Guard) -> None:
         state.n += 1
         return pairs
 
-    _counted(guard, lambda: json.loads("{}", object_hook=count), lambda: state.n)
+    counted(guard, lambda: json.loads("{}", object_hook=count), lambda: state.n)
 
 
 class _Torn:
@@ -318,7 +280,7 @@ def matches_numbered_by_a_function(guard: Guard) -> None:
         state.n += 1
         return str(state.n)
 
-    _counted(guard, lambda: re.sub("x", number, "x"), lambda: state.n)
+    counted(guard, lambda: re.sub("x", number, "x"), lambda: state.n)
 
 
 def template_with_one_name_twice(guard: Guard) -> None:
@@ -381,7 +343,7 @@ def nodes_that_are_done(guard: Guard) -> None:
     graph = graphlib.TopologicalSorter({"b": "a"})
     graph.prepare()
     ready = list(graph.get_ready())
-    _once(guard, lambda: ready[-1:], lambda: graph.done(ready.pop()))
+    once(guard, lambda: ready[-1:], lambda: graph.done(ready.pop()))
 
 
 def two_lists_zipped(guard: Guard) -> None:
@@ -426,7 +388,7 @@ def item_of_a_chain_of_maps(guard: Guard) -> None:
     def add() -> None:
         chain["n"] += 1
 
-    _counted(guard, add, lambda: chain["n"])
+    counted(guard, add, lambda: chain["n"])
 
 
 def tuple_augmented(guard: Guard) -> None:
@@ -436,4 +398,4 @@ def tuple_augmented(guard: Guard) -> None:
     def add() -> None:
         state.items += (1,)
 
-    _counted(guard, add, lambda: len(state.items))
+    counted(guard, add, lambda: len(state.items))

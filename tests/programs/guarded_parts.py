@@ -6,7 +6,6 @@ With a lock each is correct, without one some interleaving breaks it.
 from __future__ import annotations
 
 import abc
-import contextlib
 import copyreg
 import functools
 import inspect
@@ -17,9 +16,8 @@ import traceback
 from collections.abc import Callable
 from typing import Any
 
+from tests.programs.guarding import Guard
 from tests.programs.together import together
-
-Guard = contextlib.AbstractContextManager[Any]
 
 
 def cause_of_a_shared_error(guard: Guard) -> None:

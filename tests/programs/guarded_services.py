@@ -6,7 +6,6 @@ With a lock each is correct, without one some interleaving breaks it.
 from __future__ import annotations
 
 import calendar
-import contextlib
 import email.message
 import gzip
 import html.parser
@@ -21,11 +20,9 @@ import socketserver
 import threading
 import types
 import zipfile
-from typing import Any
 
+from tests.programs.guarding import Guard
 from tests.programs.together import together
-
-Guard = contextlib.AbstractContextManager[Any]
 
 
 def sum_of_the_accounts(guard: Guard) -> None:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import atexit
 import builtins
-import contextlib
 import gc
 import logging
 import sqlite3
@@ -18,9 +17,8 @@ import xml.etree.ElementTree as Trees
 from collections.abc import Callable
 from typing import Any
 
+from tests.programs.guarding import Guard
 from tests.programs.together import together
-
-Guard = contextlib.AbstractContextManager[Any]
 
 
 def _looked_at_twice(guard: Guard, change: Callable[[], object], look: Callable[[], Any]) -> None:

@@ -22,48 +22,10 @@ import tempfile
 import threading
 import types
 import warnings
-from collections.abc import Callable
 from concurrent.futures import Future
-from typing import Any
 
+from tests.programs.guarding import Guard, counted, made_once, once
 from tests.programs.together import together
-
-Guard = contextlib.AbstractContextManager[Any]
-
-
-def _made_once(guard: Guard, get: Callable[[], object]) -> None:
-    """Two tasks get what is made when it is first asked for."""
-    got: list[object] = []
-
-    def work() -> None:
-        with guard:
-            made = get()
-        got.append(made)
-
-    together(work, work)
-    assert got[0] is got[1]
-
-
-def _counted(guard: Guard, count: Callable[[], object], total: Callable[[], int]) -> None:
-    """Each of two tasks counts one."""
-
-    def work() -> None:
-        with guard:
-            count()
-
-    together(work, work)
-    assert total() == 2
-
-
-def _once(guard: Guard, is_there: Callable[[], object], take: Callable[[], object]) -> None:
-    """Two tasks take what only one of them can, if it is there."""
-
-    def work() -> None:
-        with guard:
-            if is_there():
-                take()
-
-    together(work, work)
 
 
 def number_on_a_shelf(guard: Guard) -> None:
@@ -74,7 +36,7 @@ def number_on_a_shelf(guard: Guard) -> None:
     def add() -> None:
         shelf["n"] += 1
 
-    _counted(guard, add, lambda: shelf["n"])
+    counted(guard, add, lambda: shelf["n"])
 
 
 def row_selected_then_updated(guard: Guard) -> None:
@@ -91,7 +53,7 @@ def row_selected_then_updated(guard: Guard) -> None:
         def add() -> None:
             connection.execute("UPDATE t SET n = ?", (value() + 1,))
 
-        _counted(guard, add, value)
+        counted(guard, add, value)
 
 
 def file_renamed_if_it_is_there(guard: Guard) -> None:
@@ -100,14 +62,14 @@ def file_renamed_if_it_is_there(guard: Guard) -> None:
         here, there = os.path.join(folder, "here"), os.path.join(folder, "there")
         with open(here, "w", encoding="utf-8"):
             pass
-        _once(guard, lambda: os.path.exists(here), lambda: os.rename(here, there))
+        once(guard, lambda: os.path.exists(here), lambda: os.rename(here, there))
 
 
 def folder_made_if_it_is_missing(guard: Guard) -> None:
     """The folder is there."""
     with tempfile.TemporaryDirectory() as folder:
         new = os.path.join(folder, "new")
-        _once(guard, lambda: not os.path.isdir(new), lambda: os.makedirs(new))
+        once(guard, lambda: not os.path.isdir(new), lambda: os.makedirs(new))
 
 
 def file_removed_if_it_is_there(guard: Guard) -> None:
@@ -116,7 +78,7 @@ def file_removed_if_it_is_there(guard: Guard) -> None:
         path = os.path.join(folder, "file")
         with open(path, "w", encoding="utf-8"):
             pass
-        _once(guard, lambda: os.path.isfile(path), lambda: os.unlink(path))
+        once(guard, lambda: os.path.isfile(path), lambda: os.unlink(path))
 
 
 def copied_while_it_is_replaced(guard: Guard) -> None:
@@ -150,7 +112,7 @@ def records_counted_by_a_filter(guard: Guard) -> None:
         return True
 
     logger.addFilter(count)
-    _counted(guard, lambda: logger.warning("x"), lambda: state.n)
+    counted(guard, lambda: logger.warning("x"), lambda: state.n)
 
 
 def filters_of_warnings_put_back(guard: Guard) -> None:
@@ -176,7 +138,7 @@ def list_of_the_class_of_a_local(guard: Guard) -> None:
         items = [1]
 
     local = Local()
-    _once(guard, lambda: local.items, lambda: local.items.pop())
+    once(guard, lambda: local.items, lambda: local.items.pop())
 
 
 def number_in_a_process_that_is_a_thread(guard: Guard) -> None:
@@ -198,7 +160,7 @@ def number_in_a_process_that_is_a_thread(guard: Guard) -> None:
 def event_planned_if_there_is_none(guard: Guard) -> None:
     """Both find that nothing is planned."""
     scheduler = sched.scheduler()
-    _once(guard, scheduler.empty, lambda: scheduler.enter(1, 1, print))
+    once(guard, scheduler.empty, lambda: scheduler.enter(1, 1, print))
     assert len(scheduler.queue) == 1
 
 
@@ -206,7 +168,7 @@ def file_registered_if_it_is_not(guard: Guard) -> None:
     """It is registered already."""
     ours, theirs = socket.socketpair()
     with ours, theirs, selectors.DefaultSelector() as selector:
-        _once(
+        once(
             guard,
             lambda: ours not in selector.get_map(),
             lambda: selector.register(ours, selectors.EVENT_READ),
@@ -266,7 +228,7 @@ def module_made_if_it_is_missing(guard: Guard) -> None:
             sys.modules[name] = types.ModuleType(name)
         return sys.modules[name]
 
-    _made_once(guard, get)
+    made_once(guard, get)
     del sys.modules[name]
 
 
@@ -277,7 +239,7 @@ def variable_of_the_environment_removed(guard: Guard) -> None:
     def remove() -> None:
         del os.environ["BOHRBUG_GUARDED"]
 
-    _once(guard, lambda: "BOHRBUG_GUARDED" in os.environ, remove)
+    once(guard, lambda: "BOHRBUG_GUARDED" in os.environ, remove)
 
 
 def lines_of_the_files_of_all(guard: Guard) -> None:
@@ -317,7 +279,7 @@ def folder_for_temporary_files(guard: Guard) -> None:
 def future_set_if_it_is_not_done(guard: Guard) -> None:
     """It is done already."""
     future: Future[int] = Future()
-    _once(guard, lambda: not future.done(), lambda: future.set_result(1))
+    once(guard, lambda: not future.done(), lambda: future.set_result(1))
 
 
 def hook_for_errors_of_threads(guard: Guard) -> None:

@@ -75,12 +75,42 @@ def test_nobody_is_cancelled_unless_asked() -> None:
     assert found == {UNDISTURBED}
 
 
-def test_the_verdict_tells_of_a_name_that_no_task_has() -> None:
+@pytest.mark.parametrize("strategy", ["dfs", "random"])
+def test_only_one_is_cancelled_whatever_loop_it_is_of(strategy: str) -> None:
+    logs: set[tuple[Any, ...]] = set()
+
+    def test() -> None:
+        log: list[Any] = []
+        for _ in range(2):
+            asyncio.run(two_wait(log))
+        logs.add(tuple(log))
+
+    bohrbug.explore(test, cancel=("first",), strategy=strategy, timeouts="late", executions=300)
+    assert {sum("cancelled" in each for each in log) for log in logs} == {0, 1}
+
+
+def test_a_note_tells_of_a_name_that_no_task_has() -> None:
     _, result = explored(two_wait, "thirst", "first")
-    assert result.verdict.kind is VerdictKind.NO_FAILURE_FOUND
-    (caveat,) = result.verdict.caveats
-    assert str(caveat).startswith("no task of an event loop is called thirst")
+    assert result.verdict.kind is VerdictKind.HOLDS
     assert "at most one cancellation, of thirst, first" in str(result.verdict.conditions)
+    told = "no task of an event loop is called thirst, so that none was cancelled"
+    assert result.notices == [told]
+    assert told in bohrbug.explore(lambda: None, cancel="thirst").notices
+
+
+def test_no_note_tells_of_tasks_that_are_there_under_some_schedules_only() -> None:
+    async def main(log: list[Any]) -> None:
+        await asyncio.gather(pauses(log, 1), pauses(log, 2))
+        if log == [2, 1]:
+            await asyncio.create_task(pauses(log, 3), name="seldom")
+
+    async def pauses(log: list[Any], number: int) -> None:
+        await asyncio.sleep(0)
+        log.append(number)
+
+    found, result = explored(main, "seldom")
+    assert frozenset({1, 2, 3}) in found
+    assert result.notices == []
 
 
 async def in_a_group(log: list[Any]) -> None:

@@ -30,7 +30,7 @@ import pytest
 import bohrbug
 from bohrbug import VerdictKind
 from bohrbug.exploration.conditions import sort_unseen
-from bohrbug.model.outcome import Uncontrolled
+from bohrbug.model.outcome import UNMET, Uncontrolled
 from bohrbug.report.verdict import one_line_verdict
 from bohrbug.runtime.threads.rewrite import (
     actions,
@@ -409,10 +409,12 @@ def test_conditions_and_doubts_are_told_apart() -> None:
     seen.spin("at poller.py:12")
     seen.log("Task was destroyed")
     seen.log("Task was destroyed")
+    seen.note(UNMET + "worker")
     assert sort_unseen(seen.counts) == (
         ("a as one step", "b as one step"),
         ("at poller.py:12",),
         # In how many executions counts, and not how often.
         (("Task was destroyed", 1),),
+        (("worker", 1),),
         (("a child process", 2),),
     )

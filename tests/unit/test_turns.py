@@ -6,7 +6,8 @@ import asyncio
 import json
 import socket
 import threading
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import pytest
@@ -49,6 +50,19 @@ async def says(log: list[Any], name: str, pauses: int = 0) -> None:
     log.append(name)
 
 
+@contextmanager
+def pair_of_sockets() -> Iterator[tuple[socket.socket, socket.socket]]:
+    receiving, sending = socket.socketpair()
+    with receiving, sending:
+        receiving.setblocking(False)
+        yield receiving, sending
+
+
+async def receives(log: list[Any], receiving: socket.socket) -> None:
+    await asyncio.get_running_loop().sock_recv(receiving, 1)
+    log.append("received")
+
+
 def test_callbacks_are_never_reordered() -> None:
     async def main(log: list[Any]) -> None:
         loop = asyncio.get_running_loop()
@@ -84,19 +98,13 @@ def test_in_the_order_fifo_a_pause_takes_one_turn() -> None:
 
 def test_in_the_order_fifo_what_arrives_may_still_be_late() -> None:
     async def main(log: list[Any]) -> None:
-        receiving, sending = socket.socketpair()
-        with receiving, sending:
-            receiving.setblocking(False)
-
-            async def receive() -> None:
-                await asyncio.get_running_loop().sock_recv(receiving, 1)
-                log.append("received")
+        with pair_of_sockets() as (receiving, sending):
 
             async def send() -> None:
                 sending.send(b"x")
                 await says(log, "paused", 3)
 
-            await asyncio.gather(receive(), send())
+            await asyncio.gather(receives(log, receiving), send())
 
     assert len(reached(main, async_order="fifo")) == 2
 
@@ -441,20 +449,14 @@ def test_all_that_is_late_may_come_in_one_turn() -> None:
 
 def test_what_becomes_ready_meanwhile_may_pass_what_is_late() -> None:
     async def main(log: list[Any]) -> None:
-        receiving, sending = socket.socketpair()
-        with receiving, sending:
-            receiving.setblocking(False)
-
-            async def receive() -> None:
-                await asyncio.get_running_loop().sock_recv(receiving, 1)
-                log.append("received")
+        with pair_of_sockets() as (receiving, sending):
 
             async def send() -> None:
                 await asyncio.sleep(0)
                 sending.send(b"x")
 
             # Nothing was called for that could end the turn in which both pause.
-            await asyncio.gather(receive(), send(), says(log, "paused", 1))
+            await asyncio.gather(receives(log, receiving), send(), says(log, "paused", 1))
 
     assert reached(main) == {("received", "paused"), ("paused", "received")}
 

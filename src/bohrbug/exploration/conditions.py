@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from bohrbug.exploration.options import ExploreOptions
-from bohrbug.model.outcome import LOGGED, SPINNING, TAKING
+from bohrbug.model.outcome import LOGGED, SPINNING, TAKING, UNMET
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,12 +83,14 @@ class Unseen(NamedTuple):
             under it.
         spinning: where tasks spun without a yield while others could run.
         logged: what event loops told nobody but their logs, with in how many executions.
+        unmet: names by which no task of an event loop was meant, with in how many executions.
         doubts: all else, with how often: no verdict can promise anything.
     """
 
     taking: tuple[str, ...]
     spinning: tuple[str, ...]
     logged: tuple[tuple[str, int], ...]
+    unmet: tuple[tuple[str, int], ...]
     doubts: tuple[tuple[str, int], ...]
 
 
@@ -98,14 +100,16 @@ def sort_unseen(counts: Mapping[str, int]) -> Unseen:
     Parameters:
         counts: as in :class:`bohrbug.model.outcome.Uncontrolled`, of all executions.
     """
-    taking = [what.removeprefix(TAKING) for what in counts if what.startswith(TAKING)]
-    spinning = [what.removeprefix(SPINNING) for what in counts if what.startswith(SPINNING)]
-    logged = [
-        (what.removeprefix(LOGGED), count)
-        for what, count in counts.items()
-        if what.startswith(LOGGED)
-    ]
-    doubts = [item for item in counts.items() if not item[0].startswith((TAKING, SPINNING, LOGGED))]
+
+    def those_with(prefix: str) -> tuple[tuple[str, int], ...]:
+        found = ((what, count) for what, count in counts.items() if what.startswith(prefix))
+        return tuple(sorted((what.removeprefix(prefix), count) for what, count in found))
+
+    known = (TAKING, SPINNING, LOGGED, UNMET)
     return Unseen(
-        tuple(sorted(taking)), tuple(sorted(spinning)), tuple(sorted(logged)), tuple(sorted(doubts))
+        tuple(what for what, _ in those_with(TAKING)),
+        tuple(where for where, _ in those_with(SPINNING)),
+        those_with(LOGGED),
+        those_with(UNMET),
+        tuple(sorted(item for item in counts.items() if not item[0].startswith(known))),
     )

@@ -33,7 +33,7 @@ from bohrbug.exploration.verdicts import (
 )
 from bohrbug.exploration.warm_up import WarmUp
 from bohrbug.model.conditions import PlaceKey
-from bohrbug.model.outcome import OutcomeKind
+from bohrbug.model.outcome import UNMET, OutcomeKind
 from bohrbug.model.plan import Plan
 from bohrbug.model.trace import Trace
 from bohrbug.runtime.interrupts import Interrupts
@@ -180,6 +180,11 @@ class Explorer:
             f"a task spins {where} while others could run, and does not yield: wait for what it "
             "looks at (Event, Condition, join), or sleep in the loop"
             for where in unseen.spinning
+        ]
+        result.notices += [
+            f"{UNMET}{name}, so that none was cancelled"
+            for name, count in unseen.unmet
+            if count >= result.executions
         ]
         if self.options.asyncio_errors == "note":
             executions = f"{result.executions:,} execution{'s' * (result.executions != 1)}"

@@ -284,6 +284,9 @@ SPINNING = "spinning "
 LOGGED = "asyncio logged: "
 """Begins what an event loop has told nobody but its log."""
 
+UNMET = "no task of an event loop is called "
+"""Begins a name of tasks to be cancelled by which none was meant."""
+
 _ALLOWED = " as allowed"
 
 
@@ -295,7 +298,8 @@ class Uncontrolled:
     Parameters:
         counts: by what it was, for people. What begins with :data:`TAKING` is an assumption under
             which the execution tells the truth; with :data:`SPINNING`, a loop that takes time from
-            other tasks; with :data:`LOGGED`, what is only worth a note; all else is a doubt.
+            other tasks; with :data:`LOGGED` or :data:`UNMET`, what is only worth a note; all else
+            is a doubt.
     """
 
     counts: dict[str, int] = field(default_factory=dict)
@@ -323,11 +327,6 @@ class Uncontrolled:
             words: such as ``Task was destroyed but it is pending``; however often.
         """
         self.counts[LOGGED + words] = 1
-
-    @property
-    def logged(self) -> list[str]:
-        """What :meth:`log` has noted."""
-        return [what.removeprefix(LOGGED) for what in self.counts if what.startswith(LOGGED)]
 
     def let_misuse_pass(self, kind: str, place: str = "") -> None:
         """Count misuse behind which the execution went on.

@@ -12,7 +12,7 @@ from typing import Self
 
 from bohrbug.accelerator import native
 from bohrbug.model.conditions import Level, PlaceKey
-from bohrbug.model.outcome import Access
+from bohrbug.model.outcome import UNMET, Access
 from bohrbug.model.plan import Plan
 from bohrbug.model.trace import Trace
 from bohrbug.runtime.policies import POLICIES
@@ -334,7 +334,7 @@ class ThreadsRuntime:
         for what in orders.taken():
             trace.uncontrolled.assume(what)
         for pattern in never_met(execution):
-            trace.uncontrolled.note(f"no task of an event loop is called {pattern}")
+            trace.uncontrolled.note(UNMET + pattern)
         found = PlaceSet() if deaths is None else PlaceSet(deaths.end())
         if detector is not None:
             _note_assumptions(trace, detector)

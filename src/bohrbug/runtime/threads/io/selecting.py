@@ -252,8 +252,6 @@ def _wrap_selector(cls: Any) -> None:
             timeout,
         )
         if is_loop:
-            # A loop that looks by itself runs turns of its own, in which nothing is chosen.
-            execution.trace.uncontrolled.counts[EVENT_LOOP] = 1
             looked_for_work(execution, self)
         return found
 

@@ -12,7 +12,7 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any
 
 from bohrbug.model.operation import cancellation_id
-from bohrbug.runtime.threads.loops.tasks import LoopTasks, has_begun, loop_tasks_of, place_in
+from bohrbug.runtime.threads.loops.tasks import has_begun, loop_tasks_of, place_in
 from bohrbug.runtime.threads.task import Task
 
 if TYPE_CHECKING:
@@ -37,7 +37,6 @@ class Cancelling:
         self._loop = loop
         self._patterns = tuple(pattern for pattern in patterns if pattern != SCOPES)
         self._has_scopes = SCOPES in patterns
-        self._is_done = False
 
     def after_step(self, host: Task) -> None:
         """The loop has run a step: perhaps one of its tasks is cancelled before the next.
@@ -45,9 +44,10 @@ class Cancelling:
         Parameters:
             host: the task that the thread of the loop is.
         """
-        if self._is_done:
-            return
         execution = self._execution
+        loops = loop_tasks_of(execution)
+        if loops.has_cancelled:
+            return
         found = [
             (asyncio_task, task)
             for asyncio_task, task in self._candidates()
@@ -58,10 +58,10 @@ class Cancelling:
         names = [task.id for _, task in found]
         resource = execution.resources.state_named(cancellation_id(names), "cancellation")
         places = [None, *(place_in(each.get_coro()) for each, _ in found)]
-        loop_tasks_of(execution).have_choices = True
+        loops.have_choices = True
         value = execution.choose_about(resource, len(places), places.__getitem__)
         if value:
-            self._is_done = True
+            loops.has_cancelled = True
             found[value - 1][0].cancel()
 
     def _candidates(self) -> Iterator[tuple[Any, Task]]:
@@ -89,9 +89,6 @@ def is_named(name: str, target: str, patterns: Iterable[str]) -> bool:
 
 def never_met(execution: Execution) -> list[str]:
     """The patterns of names by which no task of an execution is meant."""
-    loops: LoopTasks | None = execution.loops
-    if loops is None:
-        return []
     return [
         pattern
         for pattern in execution.settings.cancel

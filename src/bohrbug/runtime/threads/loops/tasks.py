@@ -77,6 +77,7 @@ class LoopTasks:
 
     Attributes:
         have_choices: somewhere more than one of them could come next.
+        has_cancelled: one was cancelled by choice, see :mod:`.cancelling`.
         offered: what could have come next, by the task whose step it is, and has not run yet: it
             was late, or a timer that could have been over early.  Who cancels it, withdraws it.
     """
@@ -85,6 +86,7 @@ class LoopTasks:
         self._execution = execution
         self._pauses_can_be_late = execution.settings.late_pauses
         self.have_choices = False
+        self.has_cancelled = False
         self.offered: dict[TaskId, Operation] = {}
         self._number = 0
         self._origins: dict[int, Origin] = {}
@@ -215,18 +217,10 @@ def operation_of(entry: LoopEntry) -> tuple[Kind, Any]:
     return CALLBACK, None if code is None else (code, 0)
 
 
-_TASK_CLASSES: set[type] = set()
-
-
 def is_asyncio_task(owner: Any) -> bool:
     """Whether something is a task of asyncio."""
-    if type(owner) in _TASK_CLASSES:
-        return True
     tasks = sys.modules.get("asyncio.tasks")
-    if tasks is None or not isinstance(owner, (tasks.Task, tasks._PyTask)):
-        return False
-    _TASK_CLASSES.add(type(owner))
-    return True
+    return tasks is not None and isinstance(owner, (tasks.Task, tasks._PyTask))
 
 
 def place_from(frame: FrameType | None) -> Any:
@@ -237,16 +231,16 @@ def place_from(frame: FrameType | None) -> Any:
 
 
 _NOTHING: dict[str, Any] = {}
-_OWN_MODULES: dict[object, bool] = {}
 
 
 def is_of_asyncio(module: dict[str, Any]) -> bool:
     """Whether code is asyncio's or ours, by its globals."""
-    name = module.get("__name__", "")
-    known = _OWN_MODULES.get(name)
-    if known is None:
-        known = _OWN_MODULES[name] = str(name).startswith(("asyncio.", "bohrbug.runtime."))
-    return known
+    return _is_name_of_asyncio(module.get("__name__", ""))
+
+
+@functools.lru_cache
+def _is_name_of_asyncio(module: object) -> bool:
+    return str(module).startswith(("asyncio.", "bohrbug.runtime."))
 
 
 def _goes_on(callback: Any) -> bool:
