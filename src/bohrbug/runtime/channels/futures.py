@@ -164,5 +164,3 @@ _patch_timed("result")
 _patch_timed("exception")
 _patch_look("done")
 _patch_look("running")
-
-EXCHANGED = {_wait: _wait_for, _as_completed: _in_order_of_completion}

@@ -34,7 +34,7 @@ from bohrbug.runtime.channels.queue_waits import (
 from bohrbug.runtime.channels.recording import RecordingStream
 from bohrbug.runtime.channels.replayed_stream import ReplayingStream
 from bohrbug.runtime.channels.session import active, seen_stream
-from bohrbug.runtime.channels.simple_queue import RealSimpleQueue, SimpleQueue
+from bohrbug.runtime.channels.simple_queue import SimpleQueue
 from bohrbug.runtime.channels.streams import (
     LOOKS,
     Channel,
@@ -542,4 +542,3 @@ def _full(self: Any) -> bool:
 
 
 patches.add(queue, "SimpleQueue", SimpleQueue)
-EXCHANGED = {RealSimpleQueue: SimpleQueue}
