@@ -9,16 +9,17 @@ from typing import Any
 from bohrbug.runtime.channels.aio import aio_stream, expect, expiring, wait, waker
 from bohrbug.runtime.channels.delivery import MISSING, deliver, give_back_with, taken
 from bohrbug.runtime.channels.events import Kind, Outcome, Status, TaskId
+from bohrbug.runtime.channels.looks import LOOKS, shown
 from bohrbug.runtime.channels.native_parts import natively, noting
 from bohrbug.runtime.channels.replayed_stream import ReplayingStream
 from bohrbug.runtime.channels.streams import (
-    LOOKS,
     Channel,
     SenderOfItems,
     Sending,
     Stream,
     new_channel,
 )
+from bohrbug.runtime.interposed.table import MESSAGES, wrapped_alike
 from bohrbug.runtime.threads.patches import Patches
 
 patches = Patches()
@@ -271,8 +272,9 @@ async def _receive(stream: ReplayingStream, channel: Channel, outcome: Outcome) 
 # -- looks ---------------------------------------------------------------------------------
 
 
-def _patch_look(name: str, convert: type) -> None:
+def _patch_look(name: str) -> None:
     real = getattr(_Queue, name)
+    convert = int if name == "qsize" else bool
 
     @patches.method(_Queue, name)
     def look(self: Any) -> Any:
@@ -282,13 +284,7 @@ def _patch_look(name: str, convert: type) -> None:
         channel = _channel(stream, self)
 
         def now() -> int:
-            with natively(stream):
-                value = int(real(self))
-            kept = len(channel.arrived)
-            if not kept or name == "full":
-                return value
-            # In a replay, what is kept for somebody.
-            return value + kept if name == "qsize" else 0
+            return shown(stream, channel, name, lambda: real(self))
 
         at_end = isinstance(stream, ReplayingStream) and stream.at_end
         outcome = None if at_end else stream.expect(Kind.LOOK, channel)
@@ -301,6 +297,5 @@ def _patch_look(name: str, convert: type) -> None:
         return convert(value)
 
 
-_patch_look("qsize", int)
-_patch_look("empty", bool)
-_patch_look("full", bool)
+for _name, _ in wrapped_alike("asyncio.queues:Queue", MESSAGES):
+    _patch_look(_name)

@@ -12,200 +12,176 @@ from collections.abc import Iterator, Mapping
 from types import ModuleType
 from typing import Any, NamedTuple
 
-CONTROL, MESSAGES, BOTH = 1, 2, 3
-"""Who replaces it: ``runtime.threads``, ``runtime.channels``."""
-
-_ALWAYS, _NEVER = (3, 0), (4, 0)
+CONTROL, MESSAGES = "control", "messages"
+"""The two sides: ``runtime.threads`` and ``runtime.channels``."""
 
 
 class Row(NamedTuple):
     """Some attributes of a module or class of the standard library.
 
+    Names are separated by spaces.  Those that are not everywhere have a mark: ``@3.13`` is since
+    that version of Python, ``@<3.13`` before it; ``@posix`` and ``@linux`` are systems.
+
     Parameters:
         owner: the module, and behind a colon the class.
-        names: of the attributes, separated by spaces.
-        sides: who replaces them.
-        alike: where a side wraps them by one piece of code: the kind of the operation, a name of
-            ``KINDS``, or a word of that side's own.
-        since: the first version of Python that this is true for.
-        until: the first one that it isn't true for any more.
-        system: ``posix`` or ``linux``, where it isn't true everywhere.
-        is_held: other modules hold these functions by name too, and who replaces them exchanges
-            them there.  Control does so with all functions of modules.
+        both: names of what both sides replace.
+        control: of what is replaced by control alone.
+        messages: by message logs alone.
+        alike: where a side wraps all that is in the row by one piece of code: the kind of the
+            operation, a name of ``KINDS``, or another word.
+        is_held: other modules hold these functions by name too, and message logs exchange them
+            there.  Control does so with all functions of modules.
     """
 
     owner: str
-    names: str
-    sides: int
+    both: str = ""
+    control: str = ""
+    messages: str = ""
     alike: str = ""
-    since: tuple[int, int] = _ALWAYS
-    until: tuple[int, int] = _NEVER
-    system: str = ""
     is_held: bool = False
 
+    def names(self, side: str) -> list[str]:
+        """What a side replaces, without the marks."""
+        names = f"{self.both} {self.control if side == CONTROL else self.messages}"
+        return [name.partition("@")[0] for name in names.split()]
 
-_FUTURE = "concurrent.futures._base:Future"
-_EXECUTOR, _PROCESSES = "concurrent.futures.thread:ThreadPoolExecutor", "concurrent.futures.process"
-_LOOP = "asyncio.base_events:BaseEventLoop"
-_SELECTOR_LOOP = "asyncio.selector_events:BaseSelectorEventLoop"
-_CONNECTION, _SEMLOCK = "multiprocessing.connection", "multiprocessing.synchronize:SemLock"
+
+_FUTURE, _EXECUTOR = (
+    "concurrent.futures._base:Future",
+    "concurrent.futures.thread:ThreadPoolExecutor",
+)
+_PROCESSES = "concurrent.futures.process"
+_LOOP, _LOOPS = "asyncio.base_events:BaseEventLoop", "asyncio.selector_events"
+_CONNECTION, _SEMAPHORES = "multiprocessing.connection", "multiprocessing.synchronize"
 _FILES = "BufferedRandom BufferedRWPair BufferedReader BufferedWriter"
 
 ROWS = (
     # -- threads -------------------------------------------------------------------------
-    Row("_thread", "allocate_lock allocate LockType", CONTROL, "lock"),
-    Row("_thread", "lock", CONTROL, "lock", since=(3, 13)),
-    Row("_thread", "RLock", CONTROL, "rlock"),
-    Row("_thread", "_local _count get_ident get_native_id interrupt_main", CONTROL),
-    Row("_thread", "start_joinable_thread _ThreadHandle", CONTROL, since=(3, 13)),
-    Row("_thread", "set_name _get_name", CONTROL, since=(3, 14)),
-    Row("_thread", "_set_sentinel", CONTROL, until=(3, 13)),
-    Row("_thread", "start_new_thread start_new", BOTH),
-    Row("threading", "Lock _allocate_lock", CONTROL, "lock"),
-    Row("threading", "_LockType", CONTROL, "lock", since=(3, 13)),
-    Row("threading", "RLock _CRLock", CONTROL, "rlock"),
-    Row("threading", "local enumerate active_count", CONTROL),
-    Row("threading", "get_ident get_native_id _make_invoke_excepthook", CONTROL),
-    Row("threading", "_start_joinable_thread _ThreadHandle", CONTROL, since=(3, 13)),
-    Row("threading", "_set_name", CONTROL, since=(3, 14)),
-    Row("threading", "_set_sentinel _start_new_thread", CONTROL, until=(3, 13)),
-    Row("threading:Thread", "__init__ __repr__ join is_alive", CONTROL),
-    Row("threading:Thread", "name daemon ident native_id", CONTROL),
-    Row("threading:Thread", "start", BOTH),
-    Row("threading:Thread", "_bootstrap", MESSAGES),
-    # Without the accelerator.
-    Row("threading:Thread", "__hash__", CONTROL),
-    Row("threading:Timer", "__init__", CONTROL),
-    Row("threading:Condition", "__init__ __enter__ __exit__ wait notify", CONTROL),
-    Row("threading:Event", "__init__ _cond set clear is_set wait", CONTROL),
-    Row("threading:Semaphore", "__init__ __enter__ acquire release", CONTROL),
-    Row("threading:BoundedSemaphore", "__init__ release", CONTROL),
-    Row("threading:Barrier", "__init__", CONTROL),
-    Row("threading:Barrier", "wait", CONTROL, "wait"),
-    Row("threading:Barrier", "reset", CONTROL, "clear"),
-    Row("threading:Barrier", "abort", CONTROL, "set"),
+    Row("_thread", control="allocate_lock allocate LockType lock@3.13", alike="lock"),
+    Row("_thread", control="RLock", alike="rlock"),
+    Row("_thread", both="start_new_thread start_new"),
+    Row("_thread", control="start_joinable_thread@3.13 _ThreadHandle@3.13 _set_sentinel@<3.13"),
+    Row("_thread", control="_local _count get_ident get_native_id set_name@3.14 _get_name@3.14"),
+    Row("threading", control="Lock _allocate_lock _LockType@3.13", alike="lock"),
+    Row("threading", control="RLock _CRLock", alike="rlock"),
+    Row("threading", control="_start_joinable_thread@3.13 _ThreadHandle@3.13 _set_name@3.14"),
+    Row("threading", control="_start_new_thread@<3.13 _set_sentinel@<3.13 local"),
+    Row("threading", control="get_ident get_native_id enumerate active_count"),
+    Row("threading", control="_make_invoke_excepthook"),
+    Row("threading:Thread", both="start", control="__init__ __repr__ join is_alive"),
+    # To hash them is no address's business where there is no accelerator.
+    Row("threading:Thread", messages="_bootstrap", control="__hash__"),
+    Row("threading:Thread", control="name daemon ident native_id"),
+    Row("threading:Timer", control="__init__"),
+    Row("threading:Condition", control="__init__ __enter__ __exit__ wait notify"),
+    Row("threading:Event", control="__init__ _cond set clear is_set wait"),
+    Row("threading:Semaphore", control="__init__ __enter__ acquire release"),
+    Row("threading:BoundedSemaphore", control="__init__ release"),
+    Row("threading:Barrier", control="__init__"),
+    Row("threading:Barrier", control="wait", alike="wait"),
+    Row("threading:Barrier", control="reset", alike="clear"),
+    Row("threading:Barrier", control="abort", alike="set"),
     # -- queues --------------------------------------------------------------------------
-    Row("_queue", "SimpleQueue", CONTROL),
-    Row("queue", "SimpleQueue", BOTH, is_held=True),
-    Row("queue:Queue", "__init__ put get", BOTH),
-    Row("queue:Queue", "qsize empty full", BOTH, "inspect"),
-    Row("queue:Queue", "task_done", CONTROL, "task_done"),
-    Row("queue:Queue", "join", CONTROL, "wait"),
-    Row("queue:Queue", "shutdown", CONTROL, "shutdown", since=(3, 13)),
-    Row("multiprocessing.queues:Queue", "__init__ _start_thread put get", MESSAGES),
-    Row("multiprocessing.queues:Queue", "qsize empty full", MESSAGES, "inspect"),
-    Row("multiprocessing.queues:JoinableQueue", "put", MESSAGES),
-    Row("multiprocessing.queues:SimpleQueue", "__init__ put get", MESSAGES),
-    Row("multiprocessing.queues:SimpleQueue", "empty", MESSAGES, "inspect"),
-    Row("asyncio.queues:Queue", "__init__ put put_nowait get get_nowait", MESSAGES),
-    Row("asyncio.queues:Queue", "qsize empty full", MESSAGES, "inspect"),
+    Row("_queue", control="SimpleQueue"),
+    Row("queue", both="SimpleQueue", is_held=True),
+    Row("queue:Queue", both="__init__ put get"),
+    Row("queue:Queue", both="qsize empty full", alike="inspect"),
+    Row("queue:Queue", control="task_done", alike="task_done"),
+    Row("queue:Queue", control="join", alike="wait"),
+    Row("queue:Queue", control="shutdown@3.13", alike="shutdown"),
+    Row("multiprocessing.queues:Queue", messages="__init__ _start_thread put get"),
+    Row("multiprocessing.queues:Queue", messages="qsize empty full", alike="inspect"),
+    Row("multiprocessing.queues:JoinableQueue", messages="put"),
+    Row("multiprocessing.queues:SimpleQueue", messages="__init__ put get"),
+    Row("multiprocessing.queues:SimpleQueue", messages="empty", alike="inspect"),
+    Row("asyncio.queues:Queue", messages="__init__ put put_nowait get get_nowait"),
+    Row("asyncio.queues:Queue", messages="qsize empty full", alike="inspect"),
     # -- futures and pools ---------------------------------------------------------------
-    Row("concurrent.futures", "wait", CONTROL),
-    Row("concurrent.futures._base", "wait", BOTH, is_held=True),
-    Row("concurrent.futures._base", "as_completed", MESSAGES, is_held=True),
-    Row("concurrent.futures._base", "_yield_finished_futures", CONTROL),
-    Row(_FUTURE, "__init__", BOTH),
-    Row(_FUTURE, "__hash__", CONTROL),
-    Row(_FUTURE, "done running", BOTH, "inspect"),
-    Row(_FUTURE, "cancelled", CONTROL, "inspect"),
-    Row(_FUTURE, "result exception", BOTH, "result"),
-    Row(_FUTURE, "cancel set_result set_exception", CONTROL, "resolve"),
-    Row(_FUTURE, "set_running_or_notify_cancel", CONTROL, "resolve"),
-    Row(_FUTURE, "add_done_callback _invoke_callbacks", CONTROL),
-    Row(_EXECUTOR, "__init__ submit shutdown", CONTROL),
-    Row(_EXECUTOR, "_adjust_thread_count", MESSAGES),
-    Row(f"{_PROCESSES}:ProcessPoolExecutor", "__init__ submit shutdown", CONTROL),
-    Row(f"{_PROCESSES}:ProcessPoolExecutor", "_adjust_process_count", MESSAGES),
-    Row(f"{_PROCESSES}:_ExecutorManagerThread", "run", CONTROL),
-    Row(f"{_PROCESSES}:_ExecutorManagerThread", "is_shutting_down", MESSAGES),
-    Row(f"{_PROCESSES}:_ExecutorManagerThread", "get_n_children_alive", MESSAGES),
-    Row("multiprocessing.pool:Pool", "__init__", CONTROL),
-    Row("multiprocessing.pool:Pool", "apply_async _map_async imap imap_unordered", CONTROL, "put"),
+    Row("concurrent.futures", control="wait"),
+    Row("concurrent.futures._base", both="wait", messages="as_completed", is_held=True),
+    Row("concurrent.futures._base", control="_yield_finished_futures"),
+    Row(_FUTURE, both="__init__", control="__hash__ add_done_callback _invoke_callbacks"),
+    Row(_FUTURE, both="done running", control="cancelled", alike="inspect"),
+    Row(_FUTURE, both="result exception", alike="result"),
+    Row(_FUTURE, control="cancel set_result set_exception", alike="resolve"),
+    Row(_FUTURE, control="set_running_or_notify_cancel", alike="resolve"),
+    Row(_EXECUTOR, control="__init__ submit shutdown", messages="_adjust_thread_count"),
+    Row(f"{_PROCESSES}:ProcessPoolExecutor", control="__init__ submit shutdown"),
+    Row(f"{_PROCESSES}:ProcessPoolExecutor", messages="_adjust_process_count"),
+    Row(f"{_PROCESSES}:_ExecutorManagerThread", control="run"),
+    Row(f"{_PROCESSES}:_ExecutorManagerThread", messages="is_shutting_down get_n_children_alive"),
+    Row("multiprocessing.pool:Pool", control="__init__"),
+    Row("multiprocessing.pool:Pool", control="apply_async _map_async", alike="put"),
+    Row("multiprocessing.pool:Pool", control="imap imap_unordered", alike="put"),
     # -- processes and interpreters ------------------------------------------------------
-    Row("multiprocessing.process:BaseProcess", "start _bootstrap", MESSAGES),
-    Row("multiprocessing.spawn", "get_command_line", MESSAGES),
-    Row("multiprocessing.popen_fork:Popen", "__init__", CONTROL, system="posix"),
-    Row(_SEMLOCK, "_make_methods __enter__ __exit__", CONTROL, system="posix"),
-    Row(_SEMLOCK, "locked", CONTROL, since=(3, 14), system="posix"),
-    Row("multiprocessing.synchronize:Semaphore", "get_value", CONTROL, system="posix"),
-    Row("subprocess:Popen", "__init__", BOTH),
-    Row("subprocess:Popen", "_wait poll", CONTROL, system="posix"),
-    Row("os", "_exit execv execve", MESSAGES),
-    Row("os", "fork kill system wait wait3 wait4 waitpid", CONTROL, system="posix"),
-    Row("signal", "raise_signal", CONTROL),
-    Row("signal", "signal getsignal pthread_kill pause", CONTROL, system="posix"),
-    Row("signal", "setitimer alarm", CONTROL, "alarm", system="posix"),
-    Row("signal", "sigwait", CONTROL, "external", system="posix"),
-    Row("signal", "sigwaitinfo", CONTROL, "external", system="linux"),
-    Row("signal", "sigtimedwait", CONTROL, system="linux"),
-    Row("_interpreters", "call exec run_func run_string", CONTROL, "call", since=(3, 13)),
-    Row("_xxsubinterpreters", "run_string", CONTROL, "call", until=(3, 13)),
+    Row("multiprocessing.process:BaseProcess", messages="start _bootstrap"),
+    Row("multiprocessing.spawn", messages="get_command_line"),
+    Row("multiprocessing.popen_fork:Popen", control="__init__"),
+    Row(f"{_SEMAPHORES}:SemLock", control="_make_methods __enter__ __exit__ locked@3.14"),
+    Row(f"{_SEMAPHORES}:Semaphore", control="get_value"),
+    Row("subprocess:Popen", both="__init__", control="_wait poll"),
+    Row("os", messages="_exit execv execve", control="kill system"),
+    Row("os", control="fork@posix wait@posix wait3@posix wait4@posix waitpid"),
+    Row("signal", control="raise_signal signal getsignal pthread_kill@posix pause@posix"),
+    Row("signal", control="setitimer@posix alarm@posix", alike="alarm"),
+    Row("signal", control="sigwait@posix sigwaitinfo@linux", alike="external"),
+    Row("signal", control="sigtimedwait@linux"),
+    Row("_interpreters", control="call@3.13 exec@3.13 run_func@3.13", alike="call"),
+    Row("_interpreters", control="run_string@3.13", alike="call"),
+    Row("_xxsubinterpreters", control="run_string@<3.13", alike="call"),
+    Row("_thread", control="interrupt_main"),
     # -- event loops ---------------------------------------------------------------------
-    Row(_LOOP, "_run_once", BOTH),
-    Row(_LOOP, "call_at call_soon_threadsafe", BOTH, "put"),
-    Row(_LOOP, "call_soon stop", CONTROL, "put"),
-    Row(_LOOP, "shutdown_default_executor", CONTROL, since=(3, 12)),
-    Row(_LOOP, "create_task", MESSAGES),
-    Row(_SELECTOR_LOOP, "__init__", BOTH),
-    Row(_SELECTOR_LOOP, "_write_to_self", CONTROL),
-    Row(_SELECTOR_LOOP, "close _add_reader _add_writer", MESSAGES),
-    Row("asyncio.events:Handle", "__init__ cancel", CONTROL),
-    Row("asyncio.events", "TimerHandle", MESSAGES),
-    Row("asyncio.futures", "wrap_future", MESSAGES, is_held=True),
-    Row("asyncio.tasks", "wait as_completed all_tasks", MESSAGES, is_held=True),
-    # From Python 3.12 on it is made of a timeout.
-    Row("asyncio.tasks", "wait_for", MESSAGES, until=(3, 12), is_held=True),
-    Row("asyncio.timeouts:Timeout", "__aenter__ __aexit__ _on_timeout reschedule", MESSAGES),
-    Row("asyncio.taskgroups:TaskGroup", "__init__", MESSAGES),
+    Row(_LOOP, both="_run_once", messages="create_task"),
+    Row(_LOOP, both="call_at call_soon_threadsafe", control="call_soon stop", alike="put"),
+    Row(_LOOP, control="shutdown_default_executor@3.12"),
+    Row(f"{_LOOPS}:BaseSelectorEventLoop", both="__init__", control="_write_to_self"),
+    Row(f"{_LOOPS}:BaseSelectorEventLoop", messages="close _add_reader _add_writer"),
+    Row("asyncio.events:Handle", control="__init__ cancel"),
+    Row("asyncio.events", messages="TimerHandle"),
+    Row("asyncio.futures", messages="wrap_future", is_held=True),
+    # From Python 3.12 on ``wait_for`` is made of a timeout, and left alone.
+    Row("asyncio.tasks", messages="wait as_completed all_tasks wait_for@<3.12", is_held=True),
+    Row("asyncio.timeouts:Timeout", messages="__aenter__ __aexit__ _on_timeout reschedule"),
+    Row("asyncio.taskgroups:TaskGroup", messages="__init__"),
     # -- files, pipes, sockets -----------------------------------------------------------
-    Row("os", "read write", BOTH),
-    Row("os", "pipe close dup dup2 fdopen lockf", CONTROL, system="posix"),
-    Row("fcntl", "fcntl flock lockf", CONTROL, system="posix"),
-    Row("io", _FILES, CONTROL),
-    Row("_io", _FILES, CONTROL),
-    Row("select", "select", BOTH, is_held=True),
-    Row("select", "poll", BOTH, system="posix", is_held=True),
-    Row("select", "epoll", BOTH, system="linux", is_held=True),
-    Row("selectors:SelectSelector", "select", BOTH),
-    Row("selectors:SelectSelector", "_select", MESSAGES),
-    Row("selectors:_PollLikeSelector", "select", BOTH, system="posix"),
-    Row("selectors:PollSelector", "_selector_cls", MESSAGES, system="posix"),
-    Row("selectors:EpollSelector", "select", BOTH, system="linux"),
-    Row("selectors:EpollSelector", "_selector_cls", MESSAGES, system="linux"),
-    Row("selectors:KqueueSelector", "select", BOTH, system="darwin"),
-    Row("socket", "socketpair", CONTROL),
-    Row("socket:socket", "accept connect connect_ex listen send", BOTH),
-    Row("socket:socket", "bind close sendall shutdown", CONTROL),
-    Row("socket:socket", "recv recv_into", BOTH, "receive"),
-    Row("socket:socket", "recvfrom recvfrom_into", CONTROL, "receive"),
-    Row("socket:socket", "recvmsg recvmsg_into", CONTROL, "receive", system="posix"),
-    Row("socket:socket", "sendto", CONTROL, "send"),
-    Row("socket:socket", "sendmsg", BOTH, "send", system="posix"),
-    Row("ssl:SSLSocket", "do_handshake read write unwrap", CONTROL, "external"),
-    Row(_CONNECTION, "Pipe wait", MESSAGES, is_held=True),
-    Row(f"{_CONNECTION}:_ConnectionBase", "poll send recv", MESSAGES),
-    Row(f"{_CONNECTION}:_ConnectionBase", "send_bytes recv_bytes", MESSAGES),
-    Row(f"{_CONNECTION}:_ConnectionBase", "recv_bytes_into", MESSAGES),
-    Row(f"{_CONNECTION}:Connection", "_recv _send", CONTROL, system="posix"),
-    Row("sqlite3", "connect", CONTROL),
-    Row("sqlite3.dbapi2", "connect", CONTROL),
+    Row("os", both="read write", control="pipe close dup dup2 fdopen lockf@posix"),
+    Row("fcntl", control="fcntl@posix flock@posix lockf@posix"),
+    Row("io", control=_FILES),
+    Row("_io", control=_FILES),
+    Row("select", both="select poll@posix epoll@linux", is_held=True),
+    Row("selectors:SelectSelector", both="select", messages="_select"),
+    Row("selectors:_PollLikeSelector", both="select@posix"),
+    Row("selectors:PollSelector", messages="_selector_cls@posix"),
+    Row("selectors:EpollSelector", both="select@linux", messages="_selector_cls@linux"),
+    Row("selectors:KqueueSelector", both="select@darwin"),
+    Row("socket", control="socketpair"),
+    Row("socket:socket", both="accept connect connect_ex listen send"),
+    Row("socket:socket", control="bind close sendall shutdown"),
+    Row("socket:socket", both="recv recv_into", control="recvfrom recvfrom_into", alike="receive"),
+    Row("socket:socket", control="recvmsg@posix recvmsg_into@posix", alike="receive"),
+    Row("socket:socket", both="sendmsg@posix", control="sendto", alike="send"),
+    Row("ssl:SSLSocket", control="do_handshake read write unwrap", alike="external"),
+    Row(_CONNECTION, messages="Pipe wait", is_held=True),
+    Row(f"{_CONNECTION}:_ConnectionBase", messages="poll send recv send_bytes recv_bytes"),
+    Row(f"{_CONNECTION}:_ConnectionBase", messages="recv_bytes_into"),
+    Row(f"{_CONNECTION}:Connection", control="_recv@posix _send@posix"),
+    Row("sqlite3", control="connect"),
+    Row("sqlite3.dbapi2", control="connect"),
     # -- time and chance -----------------------------------------------------------------
-    Row("time", "sleep time monotonic perf_counter process_time thread_time", CONTROL),
-    Row("time", "time_ns monotonic_ns perf_counter_ns process_time_ns thread_time_ns", CONTROL),
-    Row("time", "localtime gmtime ctime asctime strftime", CONTROL),
-    Row("time", "clock_gettime clock_gettime_ns", CONTROL, system="posix"),
-    Row("os", "sched_yield", CONTROL, system="posix"),
-    Row("os", "urandom", CONTROL),
-    Row("os", "getrandom", CONTROL, system="linux"),
-    Row("random", "seed", CONTROL),
-    Row("random:Random", "seed", CONTROL),
-    Row("tempfile", "TMP_MAX", CONTROL),
+    Row("time", control="sleep time monotonic perf_counter process_time thread_time"),
+    Row("time", control="time_ns monotonic_ns perf_counter_ns process_time_ns thread_time_ns"),
+    Row("time", control="clock_gettime@posix clock_gettime_ns@posix"),
+    Row("time", control="localtime gmtime ctime asctime strftime"),
+    Row("os", control="sched_yield@posix urandom getrandom@linux"),
+    Row("random", control="seed"),
+    Row("random:Random", control="seed"),
+    Row("tempfile", control="TMP_MAX"),
     # -- the interpreter -----------------------------------------------------------------
-    Row("builtins", "exec eval", CONTROL),
-    Row("functools", "_find_impl", CONTROL),
-    Row("importlib._bootstrap", "_find_and_load", CONTROL),
-    Row("logging:Handler", "createLock handle", CONTROL),
-    Row("sys", "_current_frames unraisablehook", CONTROL),
+    Row("builtins", control="exec eval"),
+    Row("functools", control="_find_impl"),
+    Row("importlib._bootstrap", control="_find_and_load"),
+    Row("logging:Handler", control="createLock handle"),
+    Row("sys", control="_current_frames unraisablehook"),
 )
 
 PRIMITIVES = (
@@ -220,32 +196,27 @@ PRIMITIVES = (
 PRIMITIVES_ON_POSIX = ("io", "processes", "process_pools", "signal_waits", "semaphores")
 """Those that follow where there are signals and ``fork``."""
 
-FAMILIES: Mapping[str, str] = {
-    "os": "processes",
-    "threading": "threads",
-    "subprocess": "subprocesses",
-    "queue": "queues",
-    "multiprocessing.process": "children",
-    "multiprocessing.spawn": "spawning",
-    "multiprocessing.connection": "pipes",
-    "multiprocessing.queues": "process_queues",
-    "concurrent.futures._base": "futures",
-    "concurrent.futures.thread": "executors",
-    "concurrent.futures.process": "process_executors",
-    "asyncio.base_events": "aio_tasks",
-    "asyncio.selector_events": "aio_loops",
-    "asyncio.queues": "aio_queues",
-    "asyncio.tasks": "aio_waits",
-    "asyncio.timeouts": "aio_timeouts",
-    "asyncio.taskgroups": "aio_sets",
-    "socket": "sockets",
-    "selectors": "readiness",
-    "select": "polling",
-}
+_FAMILIES = (
+    "os=processes threading=threads subprocess=subprocesses queue=queues"
+    " multiprocessing.process=children multiprocessing.spawn=spawning"
+    " multiprocessing.connection=pipes multiprocessing.queues=process_queues"
+    " concurrent.futures._base=futures concurrent.futures.thread=executors"
+    " concurrent.futures.process=process_executors"
+    " asyncio.base_events=aio_tasks asyncio.selector_events=aio_loops asyncio.queues=aio_queues"
+    " asyncio.tasks=aio_waits asyncio.timeouts=aio_timeouts asyncio.taskgroups=aio_sets"
+    " socket=sockets selectors=readiness select=polling"
+)
+FAMILIES: Mapping[str, str] = dict(pair.split("=") for pair in _FAMILIES.split())
 """Modules of the standard library, and which of ``runtime.channels`` is loaded right after each."""
 
 
-def wrapped_alike(owner: str, side: int) -> Iterator[tuple[str, str]]:
+def owner_named(owner: str) -> Any:
+    """The module or class that a row is about; its module is loaded."""
+    module, _, cls = owner.partition(":")
+    return getattr(sys.modules[module], cls) if cls else sys.modules[module]
+
+
+def wrapped_alike(owner: str, side: str) -> Iterator[tuple[str, str]]:
     """What of an owner a side wraps by one piece of code.
 
     Parameters:
@@ -255,21 +226,20 @@ def wrapped_alike(owner: str, side: int) -> Iterator[tuple[str, str]]:
     Yields:
         The name of each attribute that this interpreter has, and the word for it in the table.
     """
-    module, _, cls = owner.partition(":")
-    there: Any = getattr(sys.modules[module], cls) if cls else sys.modules[module]
+    there = owner_named(owner)
     for row in ROWS:
-        if row.owner == owner and row.sides & side and row.alike:
-            yield from ((name, row.alike) for name in row.names.split() if hasattr(there, name))
+        if row.owner == owner and row.alike:
+            yield from ((name, row.alike) for name in row.names(side) if hasattr(there, name))
 
 
 def classes_with(module: ModuleType, name: str) -> Iterator[Any]:
-    """The classes of a module that have a method which is replaced, on this system."""
+    """The classes of a module that have a method which both sides replace, on this system."""
     for row in ROWS:
         owner, _, cls = row.owner.partition(":")
-        if owner == module.__name__ and hasattr(module, cls) and name in row.names.split():
+        if owner == module.__name__ and hasattr(module, cls) and name in row.names(CONTROL):
             yield getattr(module, cls)
 
 
 def is_held(owner: str, name: str) -> bool:
     """Whether modules beside its own hold a function that message logs replace."""
-    return any(row.is_held and row.owner == owner and name in row.names.split() for row in ROWS)
+    return any(row.is_held and row.owner == owner and name in row.names(MESSAGES) for row in ROWS)
