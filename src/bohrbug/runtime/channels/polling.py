@@ -26,7 +26,7 @@ patches = Patches()
 FLAVOUR = "select.select"
 
 
-def _select_ready(rlist: Any, wlist: Any, xlist: Any, timeout: float | None = None) -> Any:
+def _select_ready(rlist: Any, wlist: Any, xlist: Any, timeout: float | None = None, /) -> Any:
     stream = current()
     if stream is None:
         return real_select(rlist, wlist, xlist, timeout)

@@ -146,13 +146,13 @@ def _wrap_starting(module: Any) -> None:
     start = cls.__init__
 
     @patches.method(cls, "__init__")
-    def init(self: Any, process: Any) -> None:
+    def init(self: Any, process_obj: Any) -> None:
         execution = controlled()
         if execution is not None:
             execution.outside.has_children = True
             # It is given pipes of which this process keeps both ends.
             execution.outside.shares_files = True
-        start(self, process)
+        start(self, process_obj)
 
 
 # -- os ----------------------------------------------------------------------------------

@@ -28,8 +28,8 @@ def _wrap_multiprocessing(module: Any) -> None:
         return original_receive(self, size, read)
 
     @patches.method(cls, "_send")
-    def send_(self: Any, buffer: Any, write: Any = write) -> Any:
-        return original_send(self, buffer, write)
+    def send_(self: Any, buf: Any, write: Any = write) -> Any:
+        return original_send(self, buf, write)
 
 
 @patches.when_imported("ssl")
