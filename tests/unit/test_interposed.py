@@ -167,19 +167,26 @@ def test_what_is_listed_without_being_replaced_is_found(
 
 
 def modules_with_patches(folder: str) -> set[str]:
-    """The modules of a side that have something to install, those of a package as one."""
+    """The modules of a side that have something to install, or add something to that."""
     found = set()
     for path in sorted((RUNTIME / folder).rglob("*.py")):
-        if re.search(r"^patches(?:: \w+)? = ", path.read_text("utf-8"), re.MULTILINE):
-            found.add(path.relative_to(RUNTIME / folder).parts[0].removesuffix(".py"))
+        if re.search(r"^patches = |^ *@?patches\.\w+\(", path.read_text("utf-8"), re.MULTILINE):
+            name = path.relative_to(RUNTIME / folder).with_suffix("").as_posix()
+            found.add(name.replace("/", "."))
     return found
 
 
 def test_each_module_that_replaces_something_is_put_in_place() -> None:
     primitives = {*table.PRIMITIVES, *table.PRIMITIVES_ON_POSIX}
-    # Put in place behind all others.
-    assert modules_with_patches("threads") == primitives | {"unraisable"}
-    assert modules_with_patches("channels") == set(FAMILIES.values())
+    # One is put in place behind all others; and some add to what another has to install.
+    beside = {"unraisable", "installation", "dates"}
+    assert modules_with_patches("threads") == primitives | beside
+    assert modules_with_patches("channels") == {
+        *FAMILIES.values(),
+        "growing",
+        "looks",
+        "installation",
+    }
 
 
 def test_words_for_what_is_wrapped_alike_are_kinds_of_operations_or_known() -> None:

@@ -9,7 +9,7 @@ from typing import Any
 from bohrbug.runtime.channels.aio import aio_stream, expect, expiring, wait, waker
 from bohrbug.runtime.channels.delivery import MISSING, deliver, give_back_with, taken
 from bohrbug.runtime.channels.events import Kind, Outcome, Status, TaskId
-from bohrbug.runtime.channels.looks import LOOKS, shown
+from bohrbug.runtime.channels.looks import patch_looks
 from bohrbug.runtime.channels.native_parts import natively, noting
 from bohrbug.runtime.channels.replayed_stream import ReplayingStream
 from bohrbug.runtime.channels.streams import (
@@ -19,7 +19,6 @@ from bohrbug.runtime.channels.streams import (
     Stream,
     new_channel,
 )
-from bohrbug.runtime.interposed.table import MESSAGES, wrapped_alike
 from bohrbug.runtime.threads.patches import Patches
 
 patches = Patches()
@@ -272,30 +271,9 @@ async def _receive(stream: ReplayingStream, channel: Channel, outcome: Outcome) 
 # -- looks ---------------------------------------------------------------------------------
 
 
-def _patch_look(name: str) -> None:
-    real = getattr(_Queue, name)
-    convert = int if name == "qsize" else bool
-
-    @patches.method(_Queue, name)
-    def look(self: Any) -> Any:
-        stream = aio_stream()
-        if stream is None or stream.inside:
-            return real(self)
-        channel = _channel(stream, self)
-
-        def now() -> int:
-            return shown(stream, channel, name, lambda: real(self))
-
-        at_end = isinstance(stream, ReplayingStream) and stream.at_end
-        outcome = None if at_end else stream.expect(Kind.LOOK, channel)
-        if outcome is not None:
-            recorded = outcome.values[0]
-            if stream.comes_to_be(lambda: LOOKS[name](recorded, now()), waits=False):
-                return convert(recorded)
-        value = now()
-        stream.note(Kind.LOOK, channel, Status.VALUE, (value,))
-        return convert(value)
+def _seen(owner: Any) -> tuple[Stream, Channel] | None:
+    stream = aio_stream()
+    return None if stream is None or stream.inside else (stream, _channel(stream, owner))
 
 
-for _name, _ in wrapped_alike("asyncio.queues:Queue", MESSAGES):
-    _patch_look(_name)
+patch_looks(patches, "asyncio.queues:Queue", _seen, waits=False)

@@ -7,11 +7,12 @@ from typing import Any
 
 from bohrbug.runtime.channels.events import Kind, Status
 from bohrbug.runtime.channels.native_parts import natively
+from bohrbug.runtime.channels.replayed_stream import ReplayingStream
 from bohrbug.runtime.channels.streams import Channel, Stream
 from bohrbug.runtime.interposed.table import MESSAGES, owner_named, wrapped_alike
 from bohrbug.runtime.threads.patches import Patches
 
-LOOKS: Mapping[str, Callable[[int, int], bool]] = {
+_AGREES: Mapping[str, Callable[[int, int], bool]] = {
     "qsize": lambda recorded, now: recorded <= now,
     "empty": lambda recorded, now: recorded >= now,
     "full": lambda recorded, now: True,
@@ -36,17 +37,24 @@ def shown(stream: Stream, channel: Channel, name: str, real: Callable[[], Any]) 
     return value + kept if name == "qsize" else 0
 
 
-def look(stream: Stream, channel: Channel, name: str, real: Callable[[], Any]) -> int:
+def look(
+    stream: Stream, channel: Channel, name: str, real: Callable[[], Any], *, waits: bool = True
+) -> int:
     """What a look shows: what it showed when it was recorded, if that is replayed.
 
-    The parameters are those of :func:`shown`.
+    The parameters are those of :func:`shown`, and whether the task may wait.
     """
-    outcome = stream.expect(Kind.LOOK, channel)
+
+    def now() -> int:
+        return shown(stream, channel, name, real)
+
+    at_end = not waits and isinstance(stream, ReplayingStream) and stream.at_end
+    outcome = None if at_end else stream.expect(Kind.LOOK, channel)
     if outcome is not None:
-        recorded, agrees = outcome.values[0], LOOKS[name]
-        if stream.comes_to_be(lambda: agrees(recorded, shown(stream, channel, name, real))):
+        recorded, agrees = outcome.values[0], _AGREES[name]
+        if stream.comes_to_be(lambda: agrees(recorded, now()), waits=waits):
             return recorded
-    value = shown(stream, channel, name, real)
+    value = now()
     stream.note(Kind.LOOK, channel, Status.VALUE, (value,))
     return value
 
@@ -55,6 +63,8 @@ def patch_looks(
     patches: Patches,
     owner: str,
     seen: Callable[[Any], tuple[Stream, Channel] | None],
+    *,
+    waits: bool = True,
     **others: Callable[[Any], Any],
 ) -> None:
     """Record, and replay, what looks at a queue show.
@@ -63,13 +73,14 @@ def patch_looks(
         patches: to add to.
         owner: the queue's class, as in the table.
         seen: from a queue, who looks at which channel; ``None`` if that is no event.
+        waits: whether the task may wait, in a replay.
         others: by name, what is to look in place of a method of the queue.
     """
     for name, _ in wrapped_alike(owner, MESSAGES):
-        _patch_look(patches, owner_named(owner), name, seen, others.get(name))
+        _patch_look(patches, owner_named(owner), name, seen, waits, others.get(name))
 
 
-def _patch_look(patches: Patches, cls: Any, name: str, seen: Any, other: Any) -> None:
+def _patch_look(patches: Patches, cls: Any, name: str, seen: Any, waits: bool, other: Any) -> None:
     real = getattr(cls, name)
     convert = int if name == "qsize" else bool
 
@@ -79,4 +90,4 @@ def _patch_look(patches: Patches, cls: Any, name: str, seen: Any, other: Any) ->
         if found is None:
             return real(self)
         stream, channel = found
-        return convert(look(stream, channel, name, lambda: (other or real)(self)))
+        return convert(look(stream, channel, name, lambda: (other or real)(self), waits=waits))

@@ -193,7 +193,11 @@ PRIMITIVES = (
 )
 """Modules of ``runtime.threads`` that replace something, in the order of their installation."""
 
-PRIMITIVES_ON_POSIX = ("io", "processes", "process_pools", "signal_waits", "semaphores")
+PRIMITIVES_ON_POSIX = (
+    *("io.patches", "io.buffers", "io.event_loops", "io.file_locks", "io.loop_shutdown"),
+    *("io.optional", "io.pipes", "io.selecting", "io.sockets", "io.sqlite", "io.trio_runs"),
+    *("processes", "process_pools", "signal_waits", "semaphores"),
+)
 """Those that follow where there are signals and ``fork``."""
 
 _FAMILIES = (

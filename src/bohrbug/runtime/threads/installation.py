@@ -10,7 +10,7 @@ import concurrent.futures.thread
 import os
 import sys
 import types
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from importlib import import_module
 from typing import Any
 
@@ -36,18 +36,13 @@ from bohrbug.runtime.threads.namespaces import with_subclasses
 from bohrbug.runtime.threads.patches import Patches
 from bohrbug.runtime.threads.queues import RealSimpleQueue, wrap_simple_queue
 
-
-def _patches_of(names: Iterable[str]) -> Iterator[Patches]:
-    for name in names:
-        yield import_module(f"{_HERE}.{name}").patches
-
-
-_HERE = __name__.rpartition(".")[0]
-_ALL = tuple(_patches_of(PRIMITIVES))
+_names: tuple[str, ...] = PRIMITIVES
 if os.name == "posix":
     from bohrbug.runtime.threads import process_pools, semaphores
 
-    _ALL += tuple(_patches_of(PRIMITIVES_ON_POSIX))
+    _names += PRIMITIVES_ON_POSIX
+_modules = [import_module(f"{__package__}.{name}") for name in _names]
+_ALL: tuple[Patches, ...] = tuple(dict.fromkeys(module.patches for module in _modules))
 imports.after_import += [each.catch_up for each in _ALL if isinstance(each, LatePatches)]
 
 
