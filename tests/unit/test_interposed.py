@@ -17,8 +17,8 @@ import pytest
 import bohrbug
 from bohrbug.accelerator import native
 from bohrbug.model.operation import KINDS
-from bohrbug.runtime.interposed import table
-from bohrbug.runtime.interposed.table import CONTROL, FAMILIES, MESSAGES, ROWS, owner_named
+from bohrbug.runtime import interposed as table
+from bohrbug.runtime.interposed import CONTROL, FAMILIES, MESSAGES, ROWS, owner_named
 from bohrbug.runtime.threads import installation as control
 from bohrbug.runtime.threads import unraisable
 from bohrbug.runtime.threads.patches import Patches
@@ -198,7 +198,7 @@ def test_words_for_what_is_wrapped_alike_are_kinds_of_operations_or_known() -> N
 
 HELD = """
 import importlib, sys, types
-from bohrbug.runtime.interposed.table import MESSAGES, ROWS, owner_named
+from bohrbug.runtime.interposed import MESSAGES, ROWS, owner_named
 held = [row for row in ROWS if row.is_held]
 for row in held:
     importlib.import_module(row.owner)

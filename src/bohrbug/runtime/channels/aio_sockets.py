@@ -17,7 +17,7 @@ from bohrbug.runtime.channels.descriptors import CONNECTION, DESCRIPTOR, exactly
 from bohrbug.runtime.channels.ends import channel_named
 from bohrbug.runtime.channels.events import ChannelId, Kind, Outcome, Status
 from bohrbug.runtime.channels.streams import Channel
-from bohrbug.runtime.interposed.pollers import real_poll
+from bohrbug.runtime.pollers import real_poll
 
 _PATIENCE = 1.0
 """Seconds to wait for space that there was; the reader may be of this very loop."""

@@ -12,7 +12,7 @@ from bohrbug.runtime.channels.ends import Ends
 from bohrbug.runtime.channels.events import ChannelId
 from bohrbug.runtime.channels.replayed_stream import ReplayingStream
 from bohrbug.runtime.channels.streams import Channel, Stream
-from bohrbug.runtime.interposed.pollers import READ, WRITE, real_poll
+from bohrbug.runtime.pollers import READ, WRITE, real_poll
 
 CONNECTION = "socket"
 """Flavour of both directions of a connection."""

@@ -10,7 +10,7 @@ from bohrbug.runtime.channels.events import Kind, Status, tree_key
 from bohrbug.runtime.channels.replayed_stream import ReplayingStream, in_vain
 from bohrbug.runtime.channels.session import current, main_stream
 from bohrbug.runtime.channels.streams import Stream
-from bohrbug.runtime.interposed.table import MESSAGES, wrapped_alike
+from bohrbug.runtime.interposed import MESSAGES, wrapped_alike
 from bohrbug.runtime.threads.patches import Patches
 
 patches = Patches()

@@ -13,7 +13,7 @@ from typing import Any
 from bohrbug.runtime.channels.after_import import AfterImport
 from bohrbug.runtime.channels.session import active
 from bohrbug.runtime.channels.streams import local, real_lock
-from bohrbug.runtime.interposed.table import FAMILIES, is_held
+from bohrbug.runtime.interposed import FAMILIES, is_held
 from bohrbug.runtime.threads.patches import Patches
 
 _HERE = __name__.rpartition(".")[0]

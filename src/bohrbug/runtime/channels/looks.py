@@ -9,7 +9,7 @@ from bohrbug.runtime.channels.events import Kind, Status
 from bohrbug.runtime.channels.native_parts import natively
 from bohrbug.runtime.channels.replayed_stream import ReplayingStream
 from bohrbug.runtime.channels.streams import Channel, Stream
-from bohrbug.runtime.interposed.table import MESSAGES, owner_named, wrapped_alike
+from bohrbug.runtime.interposed import MESSAGES, owner_named, wrapped_alike
 from bohrbug.runtime.threads.patches import Patches
 
 _AGREES: Mapping[str, Callable[[int, int], bool]] = {

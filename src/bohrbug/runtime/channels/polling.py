@@ -9,7 +9,7 @@ from bohrbug.runtime.channels.descriptors import has_more, is_channel, wait_for
 from bohrbug.runtime.channels.events import Kind, Status
 from bohrbug.runtime.channels.replayed_stream import ReplayingStream, in_vain
 from bohrbug.runtime.channels.session import active, current
-from bohrbug.runtime.interposed.pollers import (
+from bohrbug.runtime.pollers import (
     READ,
     WRITE,
     Poller,

@@ -6,13 +6,13 @@ import selectors
 import sys
 from typing import Any
 
+from bohrbug.runtime import pollers
 from bohrbug.runtime.channels.descriptors import has_more, is_channel, wait_for
 from bohrbug.runtime.channels.events import Kind, Status
 from bohrbug.runtime.channels.replayed_stream import ReplayingStream, in_vain
 from bohrbug.runtime.channels.session import current
-from bohrbug.runtime.interposed import pollers
-from bohrbug.runtime.interposed.pollers import READ, WRITE
-from bohrbug.runtime.interposed.table import classes_with
+from bohrbug.runtime.interposed import classes_with
+from bohrbug.runtime.pollers import READ, WRITE
 from bohrbug.runtime.threads.patches import Patches
 
 patches = Patches()

@@ -11,7 +11,7 @@ from sys import _getframe
 from typing import Any
 
 from bohrbug.model.operation import INSPECT, JOIN, PUT, RESOLVE, RESULT, SHUTDOWN, kind_named
-from bohrbug.runtime.interposed.table import CONTROL, wrapped_alike
+from bohrbug.runtime.interposed import CONTROL, wrapped_alike
 from bohrbug.runtime.threads import thread_functions
 from bohrbug.runtime.threads.control import controlled
 from bohrbug.runtime.threads.execution import Execution

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable
 from importlib import import_module
 from typing import Any
 
-from bohrbug.runtime.interposed.table import PRIMITIVES, PRIMITIVES_ON_POSIX
+from bohrbug.runtime.interposed import PRIMITIVES, PRIMITIVES_ON_POSIX
 from bohrbug.runtime.threads import (
     futures,
     imports,

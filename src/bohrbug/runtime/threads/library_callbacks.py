@@ -6,7 +6,7 @@ from sys import _getframe
 from types import BuiltinFunctionType
 from typing import Any
 
-from bohrbug.runtime.interposed.table import CONTROL, wrapped_alike
+from bohrbug.runtime.interposed import CONTROL, wrapped_alike
 from bohrbug.runtime.threads.control import controlled
 from bohrbug.runtime.threads.handed_over import HandedOver
 from bohrbug.runtime.threads.late_patches import LatePatches

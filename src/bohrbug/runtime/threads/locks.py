@@ -15,7 +15,7 @@ from typing import Any
 
 from bohrbug.accelerator import native
 from bohrbug.model.operation import ACQUIRE, LOCKED, RELEASE, TRY_ACQUIRE, YIELD
-from bohrbug.runtime.interposed.table import CONTROL, wrapped_alike
+from bohrbug.runtime.interposed import CONTROL, wrapped_alike
 from bohrbug.runtime.threads.control import (
     INTERNAL_MODULES,
     controlled,

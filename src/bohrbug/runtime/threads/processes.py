@@ -19,7 +19,7 @@ from sys import _getframe
 from typing import Any
 
 from bohrbug.model.operation import EXTERNAL
-from bohrbug.runtime.interposed.table import CONTROL, wrapped_alike
+from bohrbug.runtime.interposed import CONTROL, wrapped_alike
 from bohrbug.runtime.threads import control
 from bohrbug.runtime.threads.control import controlled, real_get_ident
 from bohrbug.runtime.threads.deferred_signals import defer_signal, handle_now

@@ -12,7 +12,7 @@ from typing import Any
 from bohrbug.accelerator import native, never
 from bohrbug.model.operation import GET, INSPECT, PUT, TaskId, kind_named
 from bohrbug.model.trace import Gate
-from bohrbug.runtime.interposed.table import CONTROL, wrapped_alike
+from bohrbug.runtime.interposed import CONTROL, wrapped_alike
 from bohrbug.runtime.threads.control import (
     controlled,
     current,

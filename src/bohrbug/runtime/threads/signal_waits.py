@@ -14,7 +14,7 @@ from sys import _getframe
 from typing import Any
 
 from bohrbug.model.operation import EXTERNAL
-from bohrbug.runtime.interposed.table import CONTROL, wrapped_alike
+from bohrbug.runtime.interposed import CONTROL, wrapped_alike
 from bohrbug.runtime.threads.control import controlled
 from bohrbug.runtime.threads.deferred_signals import handle_now
 from bohrbug.runtime.threads.execution import Execution

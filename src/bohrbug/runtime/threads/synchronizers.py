@@ -29,7 +29,7 @@ from bohrbug.model.operation import (
     WAKE,
     kind_named,
 )
-from bohrbug.runtime.interposed.table import CONTROL, wrapped_alike
+from bohrbug.runtime.interposed import CONTROL, wrapped_alike
 from bohrbug.runtime.threads.control import (
     INTERNAL_MODULES,
     controlled,

@@ -13,7 +13,7 @@ from sys import _getframe
 from typing import Any
 
 from bohrbug.model.operation import CANCEL, INSPECT, PUT, Kind
-from bohrbug.runtime.interposed.table import CONTROL, wrapped_alike
+from bohrbug.runtime.interposed import CONTROL, wrapped_alike
 from bohrbug.runtime.threads.control import controlled
 from bohrbug.runtime.threads.execution import Execution
 from bohrbug.runtime.threads.io.patches import patches

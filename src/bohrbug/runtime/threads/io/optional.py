@@ -6,7 +6,7 @@ import os
 from sys import _getframe
 from typing import Any
 
-from bohrbug.runtime.interposed.table import CONTROL, wrapped_alike
+from bohrbug.runtime.interposed import CONTROL, wrapped_alike
 from bohrbug.runtime.threads.control import controlled
 from bohrbug.runtime.threads.io.channels import RawSocket
 from bohrbug.runtime.threads.io.patches import patches

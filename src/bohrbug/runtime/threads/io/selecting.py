@@ -9,7 +9,8 @@ from sys import _getframe
 from typing import Any
 
 from bohrbug.model.operation import EXTERNAL
-from bohrbug.runtime.interposed.pollers import (
+from bohrbug.runtime.interposed import classes_with
+from bohrbug.runtime.pollers import (
     Poller,
     number_of,
     real_epoll,
@@ -17,7 +18,6 @@ from bohrbug.runtime.interposed.pollers import (
     real_select,
     seconds,
 )
-from bohrbug.runtime.interposed.table import classes_with
 from bohrbug.runtime.threads.control import controlled, unseen
 from bohrbug.runtime.threads.io.channels import Reach, channel_of, furthest
 from bohrbug.runtime.threads.io.event_loops import looked_for_work

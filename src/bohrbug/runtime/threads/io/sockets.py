@@ -8,7 +8,7 @@ import socket
 from sys import _getframe
 from typing import Any
 
-from bohrbug.runtime.interposed.table import CONTROL, wrapped_alike
+from bohrbug.runtime.interposed import CONTROL, wrapped_alike
 from bohrbug.runtime.threads.control import controlled
 from bohrbug.runtime.threads.execution import Execution
 from bohrbug.runtime.threads.io.channels import (

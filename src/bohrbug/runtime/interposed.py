@@ -10,13 +10,13 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Mapping
 from types import ModuleType
-from typing import Any, NamedTuple
+from typing import Any
 
 CONTROL, MESSAGES = "control", "messages"
 """The two sides: ``runtime.threads`` and ``runtime.channels``."""
 
 
-class Row(NamedTuple):
+class Row:
     """Some attributes of a module or class of the standard library.
 
     Names are separated by spaces.  Those that are not everywhere have a mark: ``@3.13`` is since
@@ -33,12 +33,18 @@ class Row(NamedTuple):
             there.  Control does so with all functions of modules.
     """
 
-    owner: str
-    both: str = ""
-    control: str = ""
-    messages: str = ""
-    alike: str = ""
-    is_held: bool = False
+    # Made when each process that is recorded begins: to make a data class takes longer.
+    def __init__(
+        self,
+        owner: str,
+        both: str = "",
+        control: str = "",
+        messages: str = "",
+        alike: str = "",
+        is_held: bool = False,
+    ) -> None:
+        self.owner, self.alike, self.is_held = owner, alike, is_held
+        self.both, self.control, self.messages = both, control, messages
 
     def names(self, side: str) -> list[str]:
         """What a side replaces, without the marks."""
