@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
+import concurrent.futures
+import functools
 import importlib
 import inspect
+import multiprocessing
 import os
+import queue
 import re
 import subprocess
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +28,9 @@ from bohrbug.runtime.interposed import CONTROL, FAMILIES, MESSAGES, ROWS, owner_
 from bohrbug.runtime.threads import installation as control
 from bohrbug.runtime.threads import unraisable
 from bohrbug.runtime.threads.patches import Patches
+
+LOOPS = functools.lru_cache(maxsize=1)(asyncio.SelectorEventLoop)
+"""Makes one event loop."""
 
 RUNTIME = Path(bohrbug.__file__).parent / "runtime"
 LEFT_ALONE = {
@@ -192,6 +201,78 @@ def test_each_module_that_replaces_something_is_put_in_place() -> None:
 def test_words_for_what_is_wrapped_alike_are_kinds_of_operations_or_known() -> None:
     own = {"lock", "rlock", "alarm", "receive", "send"}
     assert {row.alike for row in ROWS} - KINDS.keys() == own | {""}
+
+
+# -- private names -------------------------------------------------------------------------
+
+PARTS_OF_MODULES = {
+    "asyncio.base_events": "_format_handle",
+    "asyncio.events": "_get_running_loop _set_running_loop Handle._run",
+    "asyncio.futures": "_chain_future",
+    "asyncio.timeouts": "_State.ENTERED _State.EXPIRED",
+    "concurrent.futures._base": "CANCELLED CANCELLED_AND_NOTIFIED FINISHED",
+    "multiprocessing.connection": "_ConnectionBase._check_closed _ConnectionBase._check_readable",
+    "multiprocessing.queues": "Queue._on_queue_feeder_error",
+    "multiprocessing.reduction": "ForkingPickler._extra_reducers",
+    "multiprocessing.synchronize": "SEM_VALUE_MAX",
+}
+"""What message logs use beside public names; for control see ``test_interpreter``."""
+
+PARTS_OF_OBJECTS: tuple[tuple[Callable[[], object], str], ...] = (
+    (
+        queue.Queue,
+        "mutex not_empty not_full maxsize unfinished_tasks _put _get _qsize not_empty._waiters",
+    ),
+    (concurrent.futures.Future, "_state _condition"),
+    (concurrent.futures.ThreadPoolExecutor, "_idle_semaphore _threads"),
+    (concurrent.futures.ProcessPoolExecutor, "_idle_worker_semaphore _processes"),
+    (
+        multiprocessing.Queue,
+        (
+            "_reader _writer _rlock _sem _notempty _notempty._waiters _buffer _thread _closed _maxsize"
+            " _reader._handle"
+        ),
+    ),
+    (multiprocessing.JoinableQueue, "_cond _unfinished_tasks"),
+    (multiprocessing.SimpleQueue, "_reader _writer _rlock"),
+    (
+        asyncio.Queue,
+        "_maxsize _put _getters _wakeup_next _unfinished_tasks _finished",
+    ),
+    (asyncio.TaskGroup, "_tasks"),
+    (lambda: asyncio.Timeout(None), "_when _state _timeout_handler"),
+    (
+        LOOPS,
+        (
+            "_ssock _csock _selector _ready _scheduled _timer_cancelled_count _clock_resolution _debug"
+            " _process_events _read_from_self _write_to_self _stopping _current_handle _check_closed"
+        ),
+    ),
+    (
+        lambda: asyncio.TimerHandle(1.0, print, (), LOOPS()),
+        "_when _scheduled _cancelled _callback _args",
+    ),
+)
+
+
+def test_private_names_that_message_logs_use_are_there() -> None:
+    missing = []
+    for module, parts in PARTS_OF_MODULES.items():
+        owner: object = importlib.import_module(module)
+        missing += [part for part in parts.split() if not has(owner, part)]
+    for make, parts in PARTS_OF_OBJECTS:
+        made = make()
+        missing += [part for part in parts.split() if not has(made, part)]
+    LOOPS().close()
+    assert missing == []
+
+
+def has(owner: object, part: str) -> bool:
+    try:
+        attrgetter(part)(owner)
+    except AttributeError:
+        return False
+    return True
 
 
 # -- functions that others hold by name ----------------------------------------------------
