@@ -229,8 +229,8 @@ PARTS_OF_OBJECTS: tuple[tuple[Callable[[], object], str], ...] = (
     (
         multiprocessing.Queue,
         (
-            "_reader _writer _rlock _sem _notempty _notempty._waiters _buffer _thread _closed _maxsize"
-            " _reader._handle"
+            "_reader _reader._handle _writer _rlock _sem _notempty _notempty._waiters _buffer _thread"
+            " _closed _maxsize"
         ),
     ),
     (multiprocessing.JoinableQueue, "_cond _unfinished_tasks"),
@@ -244,8 +244,9 @@ PARTS_OF_OBJECTS: tuple[tuple[Callable[[], object], str], ...] = (
     (
         LOOPS,
         (
-            "_ssock _csock _selector _ready _scheduled _timer_cancelled_count _clock_resolution _debug"
-            " _process_events _read_from_self _write_to_self _stopping _current_handle _check_closed"
+            "_ssock _csock _selector _ready _scheduled _timer_cancelled_count _clock_resolution"
+            " _debug _process_events _read_from_self _write_to_self _stopping _current_handle"
+            " _check_closed"
         ),
     ),
     (
