@@ -229,8 +229,8 @@ PARTS_OF_OBJECTS: tuple[tuple[Callable[[], object], str], ...] = (
     (
         multiprocessing.Queue,
         (
-            "_reader _reader._handle _writer _rlock _sem _notempty _notempty._waiters _buffer _thread"
-            " _closed _maxsize"
+            "_reader _reader._handle _writer _rlock _sem _notempty _notempty._waiters _buffer"
+            " _thread _closed _maxsize"
         ),
     ),
     (multiprocessing.JoinableQueue, "_cond _unfinished_tasks"),
