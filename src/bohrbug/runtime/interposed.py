@@ -52,11 +52,8 @@ class Row:
         return [name.partition("@")[0] for name in names.split()]
 
 
-_FUTURE, _EXECUTOR = (
-    "concurrent.futures._base:Future",
-    "concurrent.futures.thread:ThreadPoolExecutor",
-)
-_PROCESSES = "concurrent.futures.process"
+_FUTURE = "concurrent.futures._base:Future"
+_POOL, _PROCESSES = "concurrent.futures.thread:ThreadPoolExecutor", "concurrent.futures.process"
 _LOOP, _LOOPS = "asyncio.base_events:BaseEventLoop", "asyncio.selector_events"
 _CONNECTION, _SEMAPHORES = "multiprocessing.connection", "multiprocessing.synchronize"
 _FILES = "BufferedRandom BufferedRWPair BufferedReader BufferedWriter"
@@ -71,9 +68,8 @@ ROWS = (
     Row("threading", control="Lock _allocate_lock _LockType@3.13", alike="lock"),
     Row("threading", control="RLock _CRLock", alike="rlock"),
     Row("threading", control="_start_joinable_thread@3.13 _ThreadHandle@3.13 _set_name@3.14"),
-    Row("threading", control="_start_new_thread@<3.13 _set_sentinel@<3.13 local"),
-    Row("threading", control="get_ident get_native_id enumerate active_count"),
-    Row("threading", control="_make_invoke_excepthook"),
+    Row("threading", control="_start_new_thread@<3.13 _set_sentinel@<3.13 _make_invoke_excepthook"),
+    Row("threading", control="local get_ident get_native_id enumerate active_count"),
     Row("threading:Thread", both="start", control="__init__ __repr__ join is_alive"),
     # To hash them is no address's business where there is no accelerator.
     Row("threading:Thread", messages="_bootstrap", control="__hash__"),
@@ -111,14 +107,14 @@ ROWS = (
     Row(_FUTURE, both="result exception", alike="result"),
     Row(_FUTURE, control="cancel set_result set_exception", alike="resolve"),
     Row(_FUTURE, control="set_running_or_notify_cancel", alike="resolve"),
-    Row(_EXECUTOR, control="__init__ submit shutdown", messages="_adjust_thread_count"),
+    Row(_POOL, control="__init__ submit shutdown", messages="_adjust_thread_count"),
     Row(f"{_PROCESSES}:ProcessPoolExecutor", control="__init__ submit shutdown"),
     Row(f"{_PROCESSES}:ProcessPoolExecutor", messages="_adjust_process_count"),
     Row(f"{_PROCESSES}:_ExecutorManagerThread", control="run"),
     Row(f"{_PROCESSES}:_ExecutorManagerThread", messages="is_shutting_down get_n_children_alive"),
     Row("multiprocessing.pool:Pool", control="__init__"),
-    Row("multiprocessing.pool:Pool", control="apply_async _map_async", alike="put"),
-    Row("multiprocessing.pool:Pool", control="imap imap_unordered", alike="put"),
+    Row("multiprocessing.pool:Pool", control="apply_async _map_async imap", alike="put"),
+    Row("multiprocessing.pool:Pool", control="imap_unordered", alike="put"),
     # -- processes and interpreters ------------------------------------------------------
     Row("multiprocessing.process:BaseProcess", messages="start _bootstrap"),
     Row("multiprocessing.spawn", messages="get_command_line"),
@@ -132,8 +128,7 @@ ROWS = (
     Row("signal", control="setitimer@posix alarm@posix", alike="alarm"),
     Row("signal", control="sigwait@posix sigwaitinfo@linux", alike="external"),
     Row("signal", control="sigtimedwait@linux"),
-    Row("_interpreters", control="call@3.13 exec@3.13 run_func@3.13", alike="call"),
-    Row("_interpreters", control="run_string@3.13", alike="call"),
+    Row("_interpreters", control="call@3.13 exec@3.13 run_func@3.13 run_string@3.13", alike="call"),
     Row("_xxsubinterpreters", control="run_string@<3.13", alike="call"),
     Row("_thread", control="interrupt_main"),
     # -- event loops ---------------------------------------------------------------------
