@@ -159,7 +159,7 @@ def test_what_is_replaced_without_being_listed_is_found(side: str) -> None:
     more.add(inspect, "stack", list)
     patches = control_patches() if side == CONTROL else message_patches()
     unlisted, _ = differences(side, [*patches, more])
-    assert unlisted == [f"{inspect!r}.stack"]
+    assert f"{inspect!r}.stack" in unlisted
 
 
 @pytest.mark.parametrize("side", [CONTROL, MESSAGES])

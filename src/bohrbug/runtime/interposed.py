@@ -123,7 +123,7 @@ ROWS = (
     Row(f"{_SEMAPHORES}:Semaphore", control="get_value"),
     Row("subprocess:Popen", both="__init__", control="_wait poll"),
     Row("os", messages="_exit execv execve", control="kill system"),
-    Row("os", control="fork@posix wait@posix wait3@posix wait4@posix waitpid"),
+    Row("os", control="fork@posix wait@posix wait3@posix wait4@posix waitpid@posix"),
     Row("signal", control="raise_signal signal getsignal pthread_kill@posix pause@posix"),
     Row("signal", control="setitimer@posix alarm@posix", alike="alarm"),
     Row("signal", control="sigwait@posix sigwaitinfo@linux", alike="external"),
