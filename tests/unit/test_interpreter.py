@@ -11,6 +11,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -176,3 +177,32 @@ def test_code_of_another_interpreter_is_noted() -> None:
 
     for trace in executed(program, 2):
         assert trace.uncontrolled.counts == {interpreters.NOTE: 1}
+
+
+LAZILY = """
+lazy import lazily_imported.part
+def use():
+    return lazily_imported.part.value
+"""
+
+
+@pytest.mark.skipif(sys.version_info < (3, 15), reason="new in Python 3.15")
+def test_a_submodule_can_be_imported_lazily(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    package = tmp_path / "lazily_imported"
+    package.mkdir()
+    # What the package asks itself for is what is being imported lazily.
+    (package / "__init__.py").write_text("from . import part\n")
+    (package / "part.py").write_text("value = 3\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    source = compile(LAZILY, "lazy_file.py", "exec")
+
+    def program() -> None:
+        for name in [name for name in sys.modules if name.startswith("lazily_imported")]:
+            del sys.modules[name]
+        namespace: dict[str, Any] = {"__name__": "somewhere"}
+        exec(source, namespace)
+        assert namespace["use"]() == 3
+
+    executed(program, 2)

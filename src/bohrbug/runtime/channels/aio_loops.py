@@ -148,7 +148,6 @@ def _wrap(future: Any, *, loop: Any = None) -> Any:
 
 
 patches.add(futures, "wrap_future", _wrap)
-EXCHANGED = {_wrap_future: _wrap}
 
 
 # -- pipes, as of child processes ------------------------------------------------------------

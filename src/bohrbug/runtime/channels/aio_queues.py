@@ -9,10 +9,10 @@ from typing import Any
 from bohrbug.runtime.channels.aio import aio_stream, expect, expiring, wait, waker
 from bohrbug.runtime.channels.delivery import MISSING, deliver, give_back_with, taken
 from bohrbug.runtime.channels.events import Kind, Outcome, Status, TaskId
+from bohrbug.runtime.channels.looks import patch_looks
 from bohrbug.runtime.channels.native_parts import natively, noting
 from bohrbug.runtime.channels.replayed_stream import ReplayingStream
 from bohrbug.runtime.channels.streams import (
-    LOOKS,
     Channel,
     SenderOfItems,
     Sending,
@@ -271,36 +271,9 @@ async def _receive(stream: ReplayingStream, channel: Channel, outcome: Outcome) 
 # -- looks ---------------------------------------------------------------------------------
 
 
-def _patch_look(name: str, convert: type) -> None:
-    real = getattr(_Queue, name)
-
-    @patches.method(_Queue, name)
-    def look(self: Any) -> Any:
-        stream = aio_stream()
-        if stream is None or stream.inside:
-            return real(self)
-        channel = _channel(stream, self)
-
-        def now() -> int:
-            with natively(stream):
-                value = int(real(self))
-            kept = len(channel.arrived)
-            if not kept or name == "full":
-                return value
-            # In a replay, what is kept for somebody.
-            return value + kept if name == "qsize" else 0
-
-        at_end = isinstance(stream, ReplayingStream) and stream.at_end
-        outcome = None if at_end else stream.expect(Kind.LOOK, channel)
-        if outcome is not None:
-            recorded = outcome.values[0]
-            if stream.comes_to_be(lambda: LOOKS[name](recorded, now()), waits=False):
-                return convert(recorded)
-        value = now()
-        stream.note(Kind.LOOK, channel, Status.VALUE, (value,))
-        return convert(value)
+def _seen(owner: Any) -> tuple[Stream, Channel] | None:
+    stream = aio_stream()
+    return None if stream is None or stream.inside else (stream, _channel(stream, owner))
 
 
-_patch_look("qsize", int)
-_patch_look("empty", bool)
-_patch_look("full", bool)
+patch_looks(patches, "asyncio.queues:Queue", _seen, waits=False)

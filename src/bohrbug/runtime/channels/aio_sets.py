@@ -62,6 +62,3 @@ def _make_group(self: Any, *args: Any, **kwargs: Any) -> None:
 def _find_all_tasks(loop: Any = None) -> set[Any]:
     found = _all_tasks(loop)
     return found if aio_stream() is None else TaskSet(found)
-
-
-EXCHANGED = {_all_tasks: _find_all_tasks}

@@ -13,11 +13,11 @@ from typing import Any
 
 from bohrbug.runtime.channels.aio_arrivals import ReplayedLoop
 from bohrbug.runtime.channels.aio_turns import SeenLoop
-from bohrbug.runtime.channels.descriptors import CONNECTION, DESCRIPTOR, wait_ready, would_block
+from bohrbug.runtime.channels.descriptors import CONNECTION, DESCRIPTOR, exactly, would_block
 from bohrbug.runtime.channels.ends import channel_named
 from bohrbug.runtime.channels.events import ChannelId, Kind, Outcome, Status
 from bohrbug.runtime.channels.streams import Channel
-from bohrbug.runtime.channels.unpatched import real_poll
+from bohrbug.runtime.pollers import real_poll
 
 _PATIENCE = 1.0
 """Seconds to wait for space that there was; the reader may be of this very loop."""
@@ -77,27 +77,12 @@ def receive(
         if outcome.status is Status.EMPTY:
             raise would_block()
         if outcome.status is Status.VALUE:
-            return exactly(seen, descriptor, real, outcome.values[0])
+            count = outcome.values[0]
+            return exactly(seen.stream, descriptor, real, count, max(count, 1))
     with _noting_errors(seen, channel, kind, Status.EMPTY):
         data = real(size)
     note(seen, channel, kind, Status.VALUE, len(data))
     return data
-
-
-def exactly(seen: SeenLoop, descriptor: int, real: Callable[[int], bytes], count: int) -> bytes:
-    """As many bytes at once as there were when this was recorded; 0 for the end."""
-    assert isinstance(seen, ReplayedLoop)
-    parts = b""
-    while True:
-        if not wait_ready(seen.stream, descriptor, select.POLLIN, f"{count} bytes"):
-            return parts or real(max(count, 1))
-        part = real(count - len(parts) if count else 1)
-        parts += part
-        if len(parts) >= count or not part:
-            break
-    if len(parts) != count:
-        seen.stream.differ(f"received {len(parts)} bytes where {count} came at once")
-    return parts
 
 
 def send(

@@ -103,8 +103,6 @@ async def _leave_block(self: Any, *error: Any) -> Any:
         stream.note(Kind.SELECT, None, status, (number,), FLAVOUR)
 
 
-EXCHANGED: dict[Any, Any] = {}
-
 if sys.version_info < (3, 12):
     _wait_for = tasks.wait_for
 
@@ -115,5 +113,3 @@ if sys.version_info < (3, 12):
             return await _wait_for(fut, timeout)
         async with timeouts.timeout(timeout):
             return await fut
-
-    EXCHANGED[_wait_for] = _wait_with_timeout

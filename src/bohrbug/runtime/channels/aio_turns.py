@@ -33,8 +33,8 @@ from bohrbug.runtime.channels.events import (
 from bohrbug.runtime.channels.recording import RecordingStream
 from bohrbug.runtime.channels.session import Session, active
 from bohrbug.runtime.channels.streams import Stream, local, real_lock
-from bohrbug.runtime.channels.unpatched import real_poll
 from bohrbug.runtime.loop_timers import forget_cancelled, take_over
+from bohrbug.runtime.pollers import real_poll
 
 Message = tuple[TaskId | None, int]
 

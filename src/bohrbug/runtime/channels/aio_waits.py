@@ -168,6 +168,3 @@ def _in_order_of_completion(fs: Any, *, timeout: float | None = None) -> Any:
     if aio_stream() is None or asyncio.isfuture(fs) or asyncio.iscoroutine(fs):
         return _as_completed(fs, timeout=timeout)
     return _AsCompleted(fs, timeout)
-
-
-EXCHANGED = {_wait: _wait_for, _as_completed: _in_order_of_completion}

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import errno
 import os
+from collections.abc import Callable
 from typing import Any
 from weakref import WeakKeyDictionary, WeakValueDictionary
 
 from bohrbug.runtime.channels.ends import Ends
 from bohrbug.runtime.channels.events import ChannelId
 from bohrbug.runtime.channels.replayed_stream import ReplayingStream
-from bohrbug.runtime.channels.streams import Channel
-from bohrbug.runtime.channels.unpatched import READ, WRITE, real_poll
+from bohrbug.runtime.channels.streams import Channel, Stream
+from bohrbug.runtime.pollers import READ, WRITE, real_poll
 
 CONNECTION = "socket"
 """Flavour of both directions of a connection."""
@@ -88,3 +89,30 @@ def wait_for(stream: ReplayingStream, descriptor: int, events: int) -> None:
     for event in (READ, WRITE):
         if events & event and not (event == READ and has_more(descriptor)):
             wait_ready(stream, descriptor, event, "readiness")
+
+
+def exactly(
+    stream: Stream, descriptor: int, real: Callable[[int], bytes], count: int, size: int
+) -> bytes:
+    """In a replay: as many bytes at once as there were when this was recorded; 0 for the end.
+
+    Parameters:
+        stream: of the task, or event loop, that receives.
+        descriptor: of the socket or pipe.
+        real: receives natively, so many at most.
+        count: how many there were.
+        size: how many to take at most where all is native.
+    """
+    assert isinstance(stream, ReplayingStream)
+    parts = b""
+    while True:
+        if not wait_ready(stream, descriptor, READ, f"{count} bytes"):
+            return parts or real(size)
+        part = real(count - len(parts) if count else 1)
+        parts += part
+        if len(parts) >= count or not part:
+            break
+    if len(parts) != count:
+        words = f"received {len(parts)} bytes and the end" if count else "received more bytes"
+        stream.differ(words)
+    return parts

@@ -17,7 +17,7 @@ import threading
 
 from bohrbug.runtime.channels.events import TaskId
 from bohrbug.runtime.channels.streams import Channel
-from bohrbug.runtime.channels.unpatched import real_poll
+from bohrbug.runtime.pollers import real_poll
 
 Posted = tuple[bytes, bytes]
 """The address (see :func:`address_of`), and what was sent; nothing says that a file was left."""

@@ -10,6 +10,7 @@ from bohrbug.runtime.channels.events import Kind, Status, tree_key
 from bohrbug.runtime.channels.replayed_stream import ReplayingStream, in_vain
 from bohrbug.runtime.channels.session import current, main_stream
 from bohrbug.runtime.channels.streams import Stream
+from bohrbug.runtime.interposed import MESSAGES, wrapped_alike
 from bohrbug.runtime.threads.patches import Patches
 
 patches = Patches()
@@ -160,9 +161,5 @@ def _patch_look(name: str) -> None:
         return value
 
 
-_patch_timed("result")
-_patch_timed("exception")
-_patch_look("done")
-_patch_look("running")
-
-EXCHANGED = {_wait: _wait_for, _as_completed: _in_order_of_completion}
+for _name, _kind in wrapped_alike("concurrent.futures._base:Future", MESSAGES):
+    (_patch_timed if _kind == "result" else _patch_look)(_name)

@@ -7,39 +7,16 @@ import os
 import sys
 import types
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Iterable
 from typing import Any
 
 from bohrbug.runtime.channels.after_import import AfterImport
 from bohrbug.runtime.channels.session import active
 from bohrbug.runtime.channels.streams import local, real_lock
+from bohrbug.runtime.interposed import FAMILIES, is_held
 from bohrbug.runtime.threads.patches import Patches
 
 _HERE = __name__.rpartition(".")[0]
-
-FAMILIES: Mapping[str, str] = {
-    "os": "processes",
-    "threading": "threads",
-    "subprocess": "subprocesses",
-    "queue": "queues",
-    "multiprocessing.process": "children",
-    "multiprocessing.spawn": "spawning",
-    "multiprocessing.connection": "pipes",
-    "multiprocessing.queues": "process_queues",
-    "concurrent.futures._base": "futures",
-    "concurrent.futures.thread": "executors",
-    "concurrent.futures.process": "process_executors",
-    "asyncio.base_events": "aio_tasks",
-    "asyncio.selector_events": "aio_loops",
-    "asyncio.queues": "aio_queues",
-    "asyncio.tasks": "aio_waits",
-    "asyncio.timeouts": "aio_timeouts",
-    "asyncio.taskgroups": "aio_sets",
-    "socket": "sockets",
-    "selectors": "readiness",
-    "select": "polling",
-}
-"""Modules of the standard library, and which of ours looks after each."""
 
 
 class _Installation:
@@ -89,9 +66,14 @@ class _Installation:
         if not self.count:
             return
         family = importlib.import_module(f"{_HERE}.{FAMILIES[name]}")
+        held = [
+            (getattr(owner, name), ours)
+            for owner, name, ours in family.patches.pairs()
+            if isinstance(owner, types.ModuleType) and is_held(owner.__name__, name)
+        ]
         family.patches.install()
         self.patches.append(family.patches)
-        self.exchange(getattr(family, "EXCHANGED", {}))
+        self.exchange(held)
 
     def after_fork(self) -> None:
         """In a child: another thread of the parent's may have been at it."""
@@ -111,9 +93,9 @@ class _Installation:
                 setattr(module, attribute, original)
         self.exchanged.clear()
 
-    def exchange(self, pairs: Mapping[Any, Any]) -> None:
+    def exchange(self, pairs: Iterable[tuple[Any, Any]]) -> None:
         """Replace functions where modules that were loaded before us hold them by name."""
-        by_id = {id(original): (original, ours) for original, ours in pairs.items()}
+        by_id = {id(original): (original, ours) for original, ours in pairs}
         if not by_id:
             return
         for name, module in list(sys.modules.items()):

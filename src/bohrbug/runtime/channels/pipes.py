@@ -296,4 +296,3 @@ def _wait_for_others(stream: Stream, chosen: list[Any]) -> None:
 
 
 patches.add(connection, "wait", _wait_for)
-EXCHANGED = {_wait: _wait_for, _Pipe: _make_pipe}

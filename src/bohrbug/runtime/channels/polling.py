@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 import select
-from typing import Any, Self
+from typing import Any
 
 from bohrbug.runtime.channels.descriptors import has_more, is_channel, wait_for
 from bohrbug.runtime.channels.events import Kind, Status
 from bohrbug.runtime.channels.replayed_stream import ReplayingStream, in_vain
 from bohrbug.runtime.channels.session import active, current
-from bohrbug.runtime.channels.unpatched import READ, WRITE, real_epoll, real_poll, real_select
+from bohrbug.runtime.pollers import (
+    READ,
+    WRITE,
+    Poller,
+    number_of,
+    real_epoll,
+    real_poll,
+    real_select,
+    seconds,
+)
 from bohrbug.runtime.threads.patches import Patches
 
 patches = Patches()
@@ -17,17 +26,13 @@ patches = Patches()
 FLAVOUR = "select.select"
 
 
-def _descriptor(thing: Any) -> int:
-    return thing if isinstance(thing, int) else thing.fileno()
-
-
-def _select_ready(rlist: Any, wlist: Any, xlist: Any, timeout: float | None = None) -> Any:
+def _select_ready(rlist: Any, wlist: Any, xlist: Any, timeout: float | None = None, /) -> Any:
     stream = current()
     if stream is None:
         return real_select(rlist, wlist, xlist, timeout)
     lists = [list(rlist), list(wlist), list(xlist)]
     things = [thing for one in lists for thing in one]
-    if not things or not all(is_channel(_descriptor(thing)) for thing in things):
+    if not things or not all(is_channel(number_of(thing)) for thing in things):
         return real_select(lists[0], lists[1], lists[2], timeout)
     outcome = stream.expect(Kind.SELECT, None, FLAVOUR, fruitless=in_vain(timeout))
     if outcome is not None and isinstance(stream, ReplayingStream):
@@ -37,7 +42,7 @@ def _select_ready(rlist: Any, wlist: Any, xlist: Any, timeout: float | None = No
             if index < len(lists[which]):
                 thing = lists[which][index]
                 events = (READ, WRITE, 0)[which]
-                wait_for(stream, _descriptor(thing), events)
+                wait_for(stream, number_of(thing), events)
                 chosen[which].append(thing)
         return chosen
     result = real_select(lists[0], lists[1], lists[2], timeout)
@@ -53,7 +58,6 @@ def _select_ready(rlist: Any, wlist: Any, xlist: Any, timeout: float | None = No
 
 
 patches.add(select, "select", _select_ready)
-EXCHANGED: dict[Any, Any] = {real_select: _select_ready}
 
 
 # -- poll and epoll ------------------------------------------------------------------------
@@ -61,8 +65,8 @@ EXCHANGED: dict[Any, Any] = {real_select: _select_ready}
 _ONLY_CHANGES = getattr(select, "EPOLLET", 0) | getattr(select, "EPOLLONESHOT", 0)
 
 
-class _Poller:
-    """Stands in the place of a polling object; knows what is registered there, and in which order.
+class _Poller(Poller):
+    """Stands in the place of a polling object.
 
     Parameters:
         real: the object in C.
@@ -70,38 +74,15 @@ class _Poller:
     """
 
     def __init__(self, real: Any, flavour: str) -> None:
-        self._real = real
+        super().__init__(real)
         self._flavour = flavour
-        self._registered: dict[int, int] = {}
-
-    def register(self, fd: Any, eventmask: int = -1) -> None:
-        """As of the real one."""
-        if eventmask < 0:
-            self._real.register(fd)
-            eventmask = READ | WRITE
-        else:
-            self._real.register(fd, eventmask)
-        self._registered[_descriptor(fd)] = eventmask
-
-    def modify(self, fd: Any, eventmask: int) -> None:
-        """As of the real one."""
-        self._real.modify(fd, eventmask)
-        self._registered[_descriptor(fd)] = eventmask
-
-    def unregister(self, fd: Any) -> None:
-        """As of the real one."""
-        self._registered.pop(_descriptor(fd), None)
-        self._real.unregister(fd)
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._real, name)
 
     def _ready(self, timeout: float | None, real: Any) -> list[tuple[int, int]]:
         stream = current()
         registered = list(self._registered)
         if stream is None or not registered or not self._all_channels():
             return list(real())
-        fruitless = None if timeout is None or timeout < 0 else in_vain(timeout)
+        fruitless = in_vain(seconds(timeout))
         outcome = stream.expect(Kind.SELECT, None, self._flavour, fruitless=fruitless)
         if outcome is not None and isinstance(stream, ReplayingStream):
             pairs = list(zip(outcome.values[::2], outcome.values[1::2], strict=True))
@@ -141,13 +122,6 @@ class _Epoll(_Poller):
         """As of the real one; seconds."""
         return self._ready(timeout, lambda: self._real.poll(timeout, maxevents))
 
-    def __enter__(self) -> Self:
-        self._real.__enter__()
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self._real.__exit__(*error)
-
 
 if real_poll is not None:
 
@@ -155,7 +129,6 @@ if real_poll is not None:
         return real_poll() if active.session is None else _Poll(real_poll(), "select.poll")
 
     patches.add(select, "poll", _make_poll)
-    EXCHANGED[real_poll] = _make_poll
 
 if real_epoll is not None:
 
@@ -175,4 +148,3 @@ if real_epoll is not None:
     _EpollClass.__name__ = _EpollClass.__qualname__ = "epoll"
     _EpollClass.__module__ = "select"
     patches.add(select, "epoll", _EpollClass)
-    EXCHANGED[real_epoll] = _EpollClass

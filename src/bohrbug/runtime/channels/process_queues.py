@@ -13,6 +13,7 @@ from bohrbug.runtime.channels.delivery import MISSING
 from bohrbug.runtime.channels.ends import Ends, incoming
 from bohrbug.runtime.channels.envelopes import MARK, Envelope, enclosed, is_envelope, item_of
 from bohrbug.runtime.channels.events import Kind, Status
+from bohrbug.runtime.channels.looks import patch_looks
 from bohrbug.runtime.channels.native_parts import natively
 from bohrbug.runtime.channels.pipes import real_recv_bytes, receive_from, send_enclosed
 from bohrbug.runtime.channels.pulling import Source, post, pull
@@ -20,8 +21,7 @@ from bohrbug.runtime.channels.recording import RecordingStream
 from bohrbug.runtime.channels.replayed_stream import ReplayingStream
 from bohrbug.runtime.channels.session import current
 from bohrbug.runtime.channels.shared_counts import SharedCounts, counts_of
-from bohrbug.runtime.channels.streams import LOOKS, Channel, Stream, local, receiving, sending
-from bohrbug.runtime.channels.streams import look as _look
+from bohrbug.runtime.channels.streams import Channel, Stream, local, receiving, sending
 from bohrbug.runtime.threads.patches import Patches
 
 patches = Patches()
@@ -429,29 +429,11 @@ def _put_simple(self: Any, obj: Any) -> None:
     send_enclosed(stream, channel, obj, send)
 
 
-def _patch_look(cls: Any, name: str, convert: type) -> None:
-    real = getattr(cls, name)
-
-    @patches.method(cls, name)
-    def look(self: Any) -> Any:
-        stream = current()
-        channel = None if stream is None else incoming(stream, self._reader)
-        if stream is None or channel is None:
-            return real(self)
-
-        def now() -> int:
-            with natively(stream):
-                value = int(real(self))
-            kept = len(channel.arrived)
-            if not kept or name == "full":
-                return value
-            # In a replay, what is kept for somebody.
-            return value + kept if name == "qsize" else 0
-
-        return convert(_look(channel, stream, now, LOOKS[name]))
+def _seen(owner: Any) -> tuple[Stream, Channel] | None:
+    stream = current()
+    channel = None if stream is None else incoming(stream, owner._reader)
+    return None if stream is None or channel is None else (stream, channel)
 
 
-_patch_look(queues.Queue, "qsize", int)
-_patch_look(queues.Queue, "empty", bool)
-_patch_look(queues.Queue, "full", bool)
-_patch_look(queues.SimpleQueue, "empty", bool)
+patch_looks(patches, "multiprocessing.queues:Queue", _seen)
+patch_looks(patches, "multiprocessing.queues:SimpleQueue", _seen)

@@ -22,7 +22,7 @@ def _exit(status: int) -> NoReturn:
     real_exit(status)
 
 
-def _exec(path: Any, argv: Any) -> NoReturn:
+def _exec(path: Any, argv: Any, /) -> NoReturn:
     _become_another(os.environ)
     try:
         _execv(path, argv)

@@ -22,6 +22,7 @@ from bohrbug.runtime.channels.delivery import (
     wait_for_space,
 )
 from bohrbug.runtime.channels.events import Kind, Outcome, Status, TaskId
+from bohrbug.runtime.channels.looks import patch_looks
 from bohrbug.runtime.channels.queue_waits import (
     HAS_SHUTDOWN,
     Empty,
@@ -34,15 +35,13 @@ from bohrbug.runtime.channels.queue_waits import (
 from bohrbug.runtime.channels.recording import RecordingStream
 from bohrbug.runtime.channels.replayed_stream import ReplayingStream
 from bohrbug.runtime.channels.session import active, seen_stream
-from bohrbug.runtime.channels.simple_queue import RealSimpleQueue, SimpleQueue
+from bohrbug.runtime.channels.simple_queue import SimpleQueue
 from bohrbug.runtime.channels.streams import (
-    LOOKS,
     Channel,
     SenderOfItems,
     Sending,
     Stream,
     local,
-    look,
     new_channel,
     receiving,
     sending,
@@ -56,7 +55,7 @@ _FifoQueue: Any = queue.Queue
 _LifoQueue: Any = queue.LifoQueue
 _real_put, _real_get = _Queue.put, _Queue.get
 _real_init = _Queue.__init__
-_real_qsize, _real_empty, _real_full = _Queue.qsize, _Queue.empty, _Queue.full
+_real_qsize = _Queue.qsize
 
 _RECV = int(Kind.RECV)
 _SEND = int(Kind.SEND)
@@ -505,41 +504,16 @@ def _take_out(
 # -- looks -------------------------------------------------------------------------------
 
 
-@patches.method(_Queue, "qsize")
-def _qsize(self: Any) -> int:
+def _seen(owner: Any) -> tuple[Stream, Channel] | None:
     stream = seen_stream()
-    if stream is None:
-        return int(_real_qsize(self))
-    channel = _channel(stream, self)
-    return look(channel, stream, lambda: _size(self, channel), LOOKS["qsize"])
+    return None if stream is None else (stream, _channel(stream, owner))
 
 
-def _size(owner: Any, channel: Channel) -> int:
-    """How many there are, in a replay with those that are kept for somebody."""
-    size: int = _real_qsize(owner)
-    return size + len(channel.arrived)
+def _is_full(owner: Any) -> bool:
+    size: int = _real_qsize(owner) + len(owner._bohrbug_channel.arrived)
+    return bool(0 < owner.maxsize <= size)
 
 
-@patches.method(_Queue, "empty")
-def _empty(self: Any) -> bool:
-    stream = seen_stream()
-    if stream is None:
-        return bool(_real_empty(self))
-    channel = _channel(stream, self)
-    return bool(look(channel, stream, lambda: int(not _size(self, channel)), LOOKS["empty"]))
-
-
-@patches.method(_Queue, "full")
-def _full(self: Any) -> bool:
-    stream = seen_stream()
-    if stream is None:
-        return bool(_real_full(self))
-    channel = _channel(stream, self)
-    is_full = look(
-        channel, stream, lambda: int(0 < self.maxsize <= _size(self, channel)), LOOKS["full"]
-    )
-    return bool(is_full)
-
+patch_looks(patches, "queue:Queue", _seen, full=_is_full)
 
 patches.add(queue, "SimpleQueue", SimpleQueue)
-EXCHANGED = {RealSimpleQueue: SimpleQueue}

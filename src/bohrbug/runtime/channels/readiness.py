@@ -6,12 +6,13 @@ import selectors
 import sys
 from typing import Any
 
-from bohrbug.runtime.channels import unpatched
+from bohrbug.runtime import pollers
 from bohrbug.runtime.channels.descriptors import has_more, is_channel, wait_for
 from bohrbug.runtime.channels.events import Kind, Status
 from bohrbug.runtime.channels.replayed_stream import ReplayingStream, in_vain
 from bohrbug.runtime.channels.session import current
-from bohrbug.runtime.channels.unpatched import READ, WRITE
+from bohrbug.runtime.interposed import classes_with
+from bohrbug.runtime.pollers import READ, WRITE
 from bohrbug.runtime.threads.patches import Patches
 
 patches = Patches()
@@ -49,14 +50,12 @@ def _patch_select(cls: Any) -> None:
 
 # What a selector uses itself stays the real thing.
 if sys.platform != "win32":
-    patches.add(selectors.SelectSelector, "_select", staticmethod(unpatched.real_select))
+    patches.add(selectors.SelectSelector, "_select", staticmethod(pollers.real_select))
 for _name, _real in (("PollSelector", "real_poll"), ("EpollSelector", "real_epoll")):
     if hasattr(selectors, _name):
-        _function = getattr(unpatched, _real)
+        _function = getattr(pollers, _real)
         patches.add(getattr(selectors, _name), "_selector_cls", _function)
 
 # PollSelector and DevpollSelector have theirs from _PollLikeSelector.
-for _name in ("SelectSelector", "_PollLikeSelector", "EpollSelector", "KqueueSelector"):
-    _class = getattr(selectors, _name, None)
-    if _class is not None and "select" in vars(_class):
-        _patch_select(_class)
+for _class in classes_with(selectors, "select"):
+    _patch_select(_class)

@@ -14,16 +14,15 @@ from bohrbug.runtime.channels.delivery import (
     take,
 )
 from bohrbug.runtime.channels.events import Kind, Status, TaskId
+from bohrbug.runtime.channels.looks import look
 from bohrbug.runtime.channels.recording import STALE, RecordingStream
 from bohrbug.runtime.channels.replayed_stream import ReplayingStream
 from bohrbug.runtime.channels.session import active, seen_stream
 from bohrbug.runtime.channels.streams import (
-    LOOKS,
     Channel,
     Sending,
     Stream,
     local,
-    look,
     new_channel,
     receiving,
 )
@@ -166,9 +165,7 @@ class SimpleQueue(RealSimpleQueue):  # type: ignore[type-arg]
         if stream is None:
             return _simple_qsize(self)
         channel = self._bohrbug_channel_for(stream)
-        return look(
-            channel, stream, lambda: _simple_qsize(self) + len(channel.arrived), LOOKS["qsize"]
-        )
+        return look(stream, channel, "qsize", lambda: _simple_qsize(self))
 
     def empty(self) -> bool:
         """As of ``queue.SimpleQueue``."""
@@ -176,13 +173,7 @@ class SimpleQueue(RealSimpleQueue):  # type: ignore[type-arg]
         if stream is None:
             return _simple_empty(self)
         channel = self._bohrbug_channel_for(stream)
-        is_empty = look(
-            channel,
-            stream,
-            lambda: int(_simple_empty(self) and not channel.arrived),
-            LOOKS["empty"],
-        )
-        return bool(is_empty)
+        return bool(look(stream, channel, "empty", lambda: _simple_empty(self)))
 
 
 SimpleQueue.__module__ = RealSimpleQueue.__module__

@@ -19,6 +19,7 @@ from bohrbug.runtime.channels.descriptors import (
     CONNECTION,
     LISTEN,
     beside,
+    exactly,
     known,
     wait_ready,
     would_block,
@@ -179,14 +180,19 @@ def _start_to_listen(self: Any, *args: Any) -> None:
 @patches.method(_Socket, "accept")
 def _accept_next(self: Any) -> Any:
     loop = _loop()
-    if loop is not None and beside(self)._bohrbug_channel is not None:
-        return _accept_in(loop, self)
-    stream = _stream()
+    # While an event loop runs, it is the loop that accepts.
+    stream = _stream() if loop is None else loop.stream
     if stream is None or beside(self)._bohrbug_channel is None:
         return _accept(self)
     channel = channel_of(stream, beside(self), LISTEN)
-    kind = _kind(self)
-    outcome = stream.expect(kind, channel)
+    if loop is None:
+        kind = _kind(self)
+        outcome = stream.expect(kind, channel)
+    else:
+        from bohrbug.runtime.channels import aio_sockets
+
+        kind = Kind.TRY_RECV
+        outcome = aio_sockets.expected(loop, channel.id, kind)
     if outcome is not None and isinstance(stream, ReplayingStream):
         _fail_as(outcome)
         if outcome.message is not None:
@@ -209,27 +215,6 @@ def _accept_this(stream: ReplayingStream, channel: Channel, self: Any, message: 
         came, pair = _take(stream, channel, self)
         channel.arrived[came] = pair
     return channel.arrived.pop((message.sender, message.number), MISSING)
-
-
-def _accept_in(loop: Any, self: Any) -> Any:
-    """As above, while an event loop runs: it is the loop that accepts."""
-    from bohrbug.runtime.channels import aio_sockets
-
-    kind = Kind.TRY_RECV
-    channel = channel_of(loop.stream, beside(self), LISTEN)
-    outcome = aio_sockets.expected(loop, channel.id, kind)
-    if outcome is not None and outcome.status is Status.EMPTY:
-        raise would_block()
-    if outcome is not None and outcome.message is not None:
-        pair = _accept_this(loop.stream, channel, self, outcome.message)
-        if pair is not MISSING:
-            return pair
-    if channel.arrived:
-        return channel.arrived.pop(next(iter(channel.arrived)))
-    with noting(loop.stream, kind, channel, _EMPTY):
-        message, pair = _take(loop.stream, channel, self)
-    loop.stream.received(kind, channel, message)
-    return pair
 
 
 def _take(stream: Stream, channel: Channel, self: Any) -> tuple[tuple[str | None, int], Any]:
@@ -263,28 +248,12 @@ def _receive(self: Any, size: int, flags: int, real: Any) -> bytes | None:
     if outcome is not None and isinstance(stream, ReplayingStream):
         _fail_as(outcome)
         if outcome.status is Status.VALUE:
-            return _exactly(stream, self, outcome.values[0], size)
+            count = outcome.values[0]
+            return exactly(stream, self.fileno(), lambda most: _recv(self, most), count, size)
     with noting(stream, kind, channel, _EMPTY, _TIMED_OUT, _CLOSED):
         data: bytes = real()
     stream.note(kind, channel, Status.VALUE, (len(data),))
     return data
-
-
-def _exactly(stream: ReplayingStream, self: Any, count: int, size: int) -> bytes:
-    """As many bytes at once as there were when this was recorded; 0 for the end."""
-    parts = b""
-    while True:
-        if not wait_ready(stream, self.fileno(), select.POLLIN, f"{count} bytes"):
-            rest: bytes = parts or _recv(self, size)
-            return rest
-        part: bytes = _recv(self, count - len(parts) if count else 1)
-        parts += part
-        if len(parts) >= count or not part:
-            break
-    if len(parts) != count:
-        words = f"received {len(parts)} bytes and the end" if count else "received more bytes"
-        stream.differ(words)
-    return parts
 
 
 @patches.method(_Socket, "recv")

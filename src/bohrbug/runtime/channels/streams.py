@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from bohrbug.runtime.channels.events import ChannelId, Kind, MessageId, Outcome, Status, TaskId
@@ -267,35 +267,6 @@ def new_channel(stream: Stream, owner: Any, flavour: str) -> Channel:
     owner._bohrbug_channel = channel
     stream.session.channels.add(channel)
     return channel
-
-
-def look(
-    channel: Channel, stream: Stream, now: Callable[[], int], agrees: Callable[[int, int], bool]
-) -> int:
-    """What a look shows: what it showed when it was recorded, if that is replayed.
-
-    Parameters:
-        channel: that is looked at.
-        stream: of the task that looks.
-        now: gives what it would show now.
-        agrees: whether there is as much to receive as a value says, if another is so now.
-    """
-    outcome = stream.expect(Kind.LOOK, channel)
-    if outcome is not None:
-        recorded = outcome.values[0]
-        if stream.comes_to_be(lambda: agrees(recorded, now())):
-            return recorded
-    value = now()
-    stream.note(Kind.LOOK, channel, Status.VALUE, (value,))
-    return value
-
-
-LOOKS: Mapping[str, Callable[[int, int], bool]] = {
-    "qsize": lambda recorded, now: recorded <= now,
-    "empty": lambda recorded, now: recorded >= now,
-    "full": lambda recorded, now: True,
-}
-"""By methods of queues: whether there is as much to receive as recorded."""
 
 
 def receiving(block: object, timeout: object) -> Kind:

@@ -58,7 +58,7 @@ def _run_thread(self: Any) -> None:
 
 
 def _start_bare_thread(
-    function: Callable[..., object], args: tuple[Any, ...], kwargs: dict[str, Any] | None = None
+    function: Callable[..., object], args: tuple[Any, ...], kwargs: dict[str, Any] | None = None, /
 ) -> int:
     stream = spawner()
     if stream is None:

@@ -19,35 +19,14 @@ if TYPE_CHECKING:
 real_get_ident = _thread.get_ident
 real_allocate_lock = _thread.allocate_lock
 
-INTERNAL_MODULES = frozenset(
-    {
-        "threading",
-        "_threading_local",
-        "queue",
-        "logging",
-        "logging.handlers",
-        "concurrent.futures._base",
-        "concurrent.futures.thread",
-        "asyncio.events",
-        "asyncio.mixins",
-        "importlib._bootstrap",
-        "_frozen_importlib",
-        "importlib._bootstrap_external",
-        "_frozen_importlib_external",
-        "weakref",
-        "_weakrefset",
-        "functools",
-        "tempfile",
-        "linecache",
-        "warnings",
-        "_py_warnings",
-        "tokenize",
-        "subprocess",
-        "random",
-        "multiprocessing.util",
-        "multiprocessing.process",
-    }
+_INTERNAL = (
+    "threading _threading_local queue logging logging.handlers concurrent.futures._base"
+    " concurrent.futures.thread asyncio.events asyncio.mixins importlib._bootstrap"
+    " _frozen_importlib importlib._bootstrap_external _frozen_importlib_external weakref"
+    " _weakrefset functools tempfile linecache warnings _py_warnings tokenize subprocess random"
+    " multiprocessing.util multiprocessing.process"
 )
+INTERNAL_MODULES = frozenset(_INTERNAL.split())
 """Modules whose own locks guard only their own state, for a few instructions.
 
 An operation of such a module on a lock that it made itself is no scheduling

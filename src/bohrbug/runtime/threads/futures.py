@@ -10,7 +10,8 @@ from collections.abc import Callable
 from sys import _getframe
 from typing import Any
 
-from bohrbug.model.operation import INSPECT, JOIN, PUT, RESOLVE, RESULT, SHUTDOWN
+from bohrbug.model.operation import INSPECT, JOIN, PUT, RESOLVE, RESULT, SHUTDOWN, kind_named
+from bohrbug.runtime.interposed import CONTROL, wrapped_alike
 from bohrbug.runtime.threads import thread_functions
 from bohrbug.runtime.threads.control import controlled
 from bohrbug.runtime.threads.execution import Execution
@@ -87,16 +88,6 @@ def _wrap(owner: Any, name: str, kind: Any, looks: bool = False) -> None:
             task.inside -= 1
 
 
-for _name in ("cancelled", "running", "done"):
-    _wrap(_Future, _name, INSPECT, looks=True)
-for _name in (
-    "cancel",
-    "set_result",
-    "set_exception",
-    "set_running_or_notify_cancel",
-):
-    _wrap(_Future, _name, RESOLVE)
-
 _add_done_callback = _Future.add_done_callback
 
 
@@ -158,8 +149,11 @@ def _wrap_waiting(name: str) -> None:
             task.inside -= 1
 
 
-_wrap_waiting("result")
-_wrap_waiting("exception")
+for _name, _kind in wrapped_alike("concurrent.futures._base:Future", CONTROL):
+    if _kind == "result":
+        _wrap_waiting(_name)
+    else:
+        _wrap(_Future, _name, kind_named(_kind), looks=_kind == "inspect")
 
 _invoke_callbacks = _Future._invoke_callbacks  # type: ignore[attr-defined]
 

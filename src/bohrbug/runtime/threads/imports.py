@@ -22,20 +22,23 @@ after_import: list[Callable[[], object]] = []
 """Called whenever a module was loaded while we are in control."""
 
 
-def find_and_load(name: str, import_: Any) -> Any:
-    """Stands for the function that the import statement calls for a module not loaded yet."""
+def find_and_load(name: str, import_: Any, **options: Any) -> Any:
+    """Stands for the function that the import statement calls for a module not loaded yet.
+
+    From Python 3.15 on it has an option for submodules that are imported lazily.
+    """
     execution = controlled()
     __tracebackhide__ = True
     if name == "_time_machine":
         # It writes into the functions of ``time``, which have to be those in C.
         with real_functions():
-            return _find_and_load(name, import_)
+            return _find_and_load(name, import_, **options)
     if execution is None:
-        module = _find_and_load(name, import_)
+        module = _find_and_load(name, import_, **options)
     else:
         execution.atomic += 1
         try:
-            module = _find_and_load(name, import_)
+            module = _find_and_load(name, import_, **options)
         finally:
             execution.atomic -= 1
     for look in after_import:

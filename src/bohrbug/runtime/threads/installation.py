@@ -6,38 +6,23 @@ thread-locals that exist already, are exchanged (:mod:`adoption`).
 
 from __future__ import annotations
 
-import _thread
 import concurrent.futures.thread
 import os
 import queue
 import sys
-import threading
 import types
 from collections.abc import Callable, Iterable
+from importlib import import_module
 from typing import Any
 
+from bohrbug.runtime.interposed import PRIMITIVES, PRIMITIVES_ON_POSIX
 from bohrbug.runtime.threads import (
-    entropy,
     futures,
-    hashing,
-    identities,
     imports,
-    interpreters,
-    keyboard,
-    library_callbacks,
-    log_records,
-    looking,
-    made_code,
-    os_names,
     queues,
-    quiet_sets,
-    sets_of_futures,
     stand_ins,
-    started_flags,
-    synchronizers,
     thread_functions,
     thread_state,
-    timing,
     unraisable,
 )
 from bohrbug.runtime.threads.adoption import (
@@ -46,78 +31,20 @@ from bohrbug.runtime.threads.adoption import (
     unchangeable_types,
 )
 from bohrbug.runtime.threads.heap import survey
+from bohrbug.runtime.threads.late_patches import LatePatches
 from bohrbug.runtime.threads.locks import RealLock, RealRLock, RLock, lock
 from bohrbug.runtime.threads.namespaces import with_subclasses
 from bohrbug.runtime.threads.patches import Patches
 from bohrbug.runtime.threads.queues import RealSimpleQueue, know_parts, wrap_simple_queue
 
-_lock_patches = Patches()
-
-
-def _allocate_lock() -> lock:
-    """Stands for ``_thread.allocate_lock`` where that is a function."""
-    return lock()
-
-
-for _owner, _name in (
-    (_thread, "allocate_lock"),
-    (_thread, "allocate"),
-    (_thread, "lock"),
-    (_thread, "LockType"),
-    (threading, "Lock"),
-    (threading, "_allocate_lock"),
-    (threading, "_LockType"),
-):
-    if hasattr(_owner, _name):
-        _lock_patches.add(_owner, _name, lock)
-for _owner, _name in ((_thread, "RLock"), (threading, "_CRLock"), (threading, "RLock")):
-    _lock_patches.add(_owner, _name, RLock)
-
-_ALL: tuple[Patches, ...] = (
-    # Restored last, when what completes flags makes real locks again.
-    started_flags.patches,
-    _lock_patches,
-    synchronizers.patches,
-    queues.patches,
-    thread_functions.patches,
-    thread_state.patches,
-    timing.patches,
-    entropy.patches,
-    futures.patches,
-    sets_of_futures.patches,
-    hashing.patches,
-    identities.patches,
-    quiet_sets.patches,
-    imports.patches,
-    made_code.patches,
-    log_records.patches,
-    looking.patches,
-    keyboard.patches,
-    os_names.patches,
-    interpreters.patches,
-    library_callbacks.patches,
-)
-imports.after_import.append(interpreters.patches.catch_up)
-imports.after_import.append(library_callbacks.patches.catch_up)
-imports.after_import.append(quiet_sets.patches.catch_up)
+_names: tuple[str, ...] = PRIMITIVES
 if os.name == "posix":
-    from bohrbug.runtime.threads import io, process_pools, processes, semaphores, signal_waits
+    from bohrbug.runtime.threads import process_pools, semaphores
 
-    _ALL = (
-        *_ALL,
-        io.patches,
-        processes.patches,
-        process_pools.patches,
-        processes.signal_patches,
-        signal_waits.patches,
-        semaphores.patches,
-    )
-    imports.after_import += [
-        io.patches.catch_up,
-        processes.patches.catch_up,
-        process_pools.patches.catch_up,
-        semaphores.patches.catch_up,
-    ]
+    _names += PRIMITIVES_ON_POSIX
+_modules = [import_module(f"{__package__}.{name}") for name in _names]
+_ALL: tuple[Patches, ...] = tuple(dict.fromkeys(module.patches for module in _modules))
+imports.after_import += [each.catch_up for each in _ALL if isinstance(each, LatePatches)]
 
 
 _WRAPPERS = (

@@ -70,80 +70,36 @@ ARGUMENTS_OF_RLOCKS: Final = _arguments_of_rlocks()
 (with a warning) or ``refused``."""
 
 
-PARTS_OF_MODULES: Final[dict[str, tuple[str, ...]]] = {
-    "_queue": ("SimpleQueue",),
-    "_thread": ("RLock", "_count", "_local", "allocate_lock", "get_ident", "get_native_id"),
-    "_asyncio": ("_swap_current_task",) if KEEPS_LOOP_TASKS else (),
-    "asyncio.events": ("_get_running_loop", "_set_running_loop"),
-    "concurrent.futures._base": (
-        "CANCELLED",
-        "CANCELLED_AND_NOTIFIED",
-        "FINISHED",
-        "Future._invoke_callbacks",
-    ),
-    "concurrent.futures.process": (
-        "_ExecutorManagerThread.run",
-        "_global_shutdown",
-        "_threads_wakeups",
-    ),
-    "concurrent.futures.thread": (
-        "ThreadPoolExecutor._counter",
-        "_WorkItem.run",
-        "_shutdown",
-        "_threads_queues",
-    ),
-    "importlib._bootstrap": ("_find_and_load",),
-    "multiprocessing.connection": ("Connection._recv", "Connection._send"),
-    "threading": (
-        "Thread._bootstrap",
-        "Thread._bootstrap_inner",
-        "Thread._delete",
-        "_active",
-        "_counter",
-        "_dangling",
-        "_make_invoke_excepthook",
-        "_newname",
-        "_profile_hook",
-        "_trace_hook",
-        START_NAME,
-        "get_ident",
-    ),
+_PARTS_OF_MODULES = {
+    "_queue": "SimpleQueue",
+    "_thread": "RLock _count _local allocate_lock get_ident get_native_id",
+    "_asyncio": "_swap_current_task" if KEEPS_LOOP_TASKS else "",
+    "asyncio.events": "_get_running_loop _set_running_loop",
+    "concurrent.futures._base": "CANCELLED CANCELLED_AND_NOTIFIED FINISHED"
+    " Future._invoke_callbacks",
+    "concurrent.futures.process": "_ExecutorManagerThread.run _global_shutdown _threads_wakeups",
+    "concurrent.futures.thread": "ThreadPoolExecutor._counter _WorkItem.run _shutdown"
+    " _threads_queues",
+    "importlib._bootstrap": "_find_and_load",
+    "multiprocessing.connection": "Connection._recv Connection._send",
+    "threading": "Thread._bootstrap Thread._bootstrap_inner Thread._delete _active _counter"
+    f" _dangling _make_invoke_excepthook _newname _profile_hook _trace_hook {START_NAME} get_ident",
 }
+PARTS_OF_MODULES: Final = {name: parts.split() for name, parts in _PARTS_OF_MODULES.items()}
 """What we use of modules of the standard library, beside what its documentation names."""
 
-PARTS_OF_OBJECTS: Final[dict[type, tuple[str, ...]]] = {
-    threading.Thread: (
-        "_args",
-        "_daemonic",
-        "_ident",
-        "_initialized",
-        "_invoke_excepthook",
-        "_kwargs",
-        "_name",
-        "_started",
-        "_target",
-        *([HANDLE_NAME] if HANDLE_NAME is not None else ["_tstate_lock", "_is_stopped"]),
-    ),
-    threading.Condition: (
-        "_acquire_restore",
-        "_is_owned",
-        "_lock",
-        "_release_save",
-        "_waiters",
-    ),
-    threading.Event: ("_cond", "_flag"),
-    threading.Semaphore: ("_cond", "_value"),
-    threading.Barrier: ("_cond",),
-    queue.Queue: ("_get", "_put", "_qsize", "mutex", "not_empty", "not_full", "unfinished_tasks"),
-    concurrent.futures.Future: ("_condition", "_state"),
-    concurrent.futures.ThreadPoolExecutor: (
-        "_broken",
-        "_idle_semaphore",
-        "_shutdown",
-        "_threads",
-        "_work_queue",
-    ),
+_PARTS_OF_OBJECTS: dict[type, str] = {
+    threading.Thread: "_args _daemonic _ident _initialized _invoke_excepthook _kwargs _name"
+    f" _started _target {HANDLE_NAME or '_tstate_lock _is_stopped'}",
+    threading.Condition: "_acquire_restore _is_owned _lock _release_save _waiters",
+    threading.Event: "_cond _flag",
+    threading.Semaphore: "_cond _value",
+    threading.Barrier: "_cond",
+    queue.Queue: "_get _put _qsize mutex not_empty not_full unfinished_tasks",
+    concurrent.futures.Future: "_condition _state",
+    concurrent.futures.ThreadPoolExecutor: "_broken _idle_semaphore _shutdown _threads _work_queue",
 }
+PARTS_OF_OBJECTS: Final = {cls: parts.split() for cls, parts in _PARTS_OF_OBJECTS.items()}
 """What we use of objects of the standard library, beside what its documentation names."""
 
 _ARGUMENTS: Final[dict[type, dict[str, Any]]] = {

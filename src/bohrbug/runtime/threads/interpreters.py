@@ -13,6 +13,7 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
+from bohrbug.runtime.interposed import CONTROL, wrapped_alike
 from bohrbug.runtime.threads.control import controlled
 from bohrbug.runtime.threads.late_patches import LatePatches
 
@@ -20,8 +21,6 @@ patches = LatePatches()
 
 NOTE = "ran code in another interpreter, where nothing is controlled"
 """What is noted of each call."""
-
-_RUNNING = ("call", "exec", "run_func", "run_string")
 
 
 def _noting(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -35,9 +34,8 @@ def _noting(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _wrap(module: Any) -> None:
-    for name in _RUNNING:
-        if hasattr(module, name):
-            patches.function(module, name)(_noting(getattr(module, name)))
+    for name, _ in wrapped_alike(module.__name__, CONTROL):
+        patches.function(module, name)(_noting(getattr(module, name)))
 
 
 # Up to Python 3.12 it has another name.

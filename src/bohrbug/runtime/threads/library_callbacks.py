@@ -6,6 +6,7 @@ from sys import _getframe
 from types import BuiltinFunctionType
 from typing import Any
 
+from bohrbug.runtime.interposed import CONTROL, wrapped_alike
 from bohrbug.runtime.threads.control import controlled
 from bohrbug.runtime.threads.handed_over import HandedOver
 from bohrbug.runtime.threads.late_patches import LatePatches
@@ -22,7 +23,7 @@ def _telling(function: Any) -> Any:
 @patches.when_imported("multiprocessing.pool")
 def _wrap_pools(module: Any) -> None:
     cls, base = module.ThreadPool, module.Pool
-    for name in ("apply_async", "_map_async", "imap", "imap_unordered"):
+    for name, _ in wrapped_alike("multiprocessing.pool:Pool", CONTROL):
         _wrap_pool_method(cls, base, name)
 
 

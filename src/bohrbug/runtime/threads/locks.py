@@ -8,12 +8,14 @@ of a task that is enabled when the real lock is free.
 from __future__ import annotations
 
 import _thread
+import threading
 import warnings
 from sys import _getframe
 from typing import Any
 
 from bohrbug.accelerator import native
 from bohrbug.model.operation import ACQUIRE, LOCKED, RELEASE, TRY_ACQUIRE, YIELD
+from bohrbug.runtime.interposed import CONTROL, wrapped_alike
 from bohrbug.runtime.threads.control import (
     INTERNAL_MODULES,
     controlled,
@@ -26,6 +28,7 @@ from bohrbug.runtime.threads.control import (
 )
 from bohrbug.runtime.threads.execution import Execution
 from bohrbug.runtime.threads.interpreter import ARGUMENTS_OF_RLOCKS, RLOCKS_TELL
+from bohrbug.runtime.threads.patches import Patches
 from bohrbug.runtime.threads.recording import effect, saw
 from bohrbug.runtime.threads.resources import ResourceState
 from bohrbug.runtime.threads.task import Task, TaskKilled
@@ -437,6 +440,11 @@ if native is not None:
 for _class in (lock, RLock):
     _class.__module__ = "_thread"
     _class.__qualname__ = _class.__name__
+
+patches = Patches()
+for _module in (_thread, threading):
+    for _name, _which in wrapped_alike(_module.__name__, CONTROL):
+        patches.add(_module, _name, lock if _which == "lock" else RLock)
 
 
 def wrap_lock(real: Any) -> lock:

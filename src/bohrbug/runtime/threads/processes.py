@@ -19,6 +19,7 @@ from sys import _getframe
 from typing import Any
 
 from bohrbug.model.operation import EXTERNAL
+from bohrbug.runtime.interposed import CONTROL, wrapped_alike
 from bohrbug.runtime.threads import control
 from bohrbug.runtime.threads.control import controlled, real_get_ident
 from bohrbug.runtime.threads.deferred_signals import defer_signal, handle_now
@@ -31,7 +32,37 @@ from bohrbug.runtime.threads.stacks import is_own
 from bohrbug.runtime.threads.synchronizers import place_of
 from bohrbug.runtime.threads.task import TimeoutPolicy
 
-patches = LatePatches()
+
+class _Patches(LatePatches):
+    """Lets handlers that were set before control was taken run in the root task, too."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._exchanged: list[tuple[int, Deferring]] = []
+
+    def install(self) -> None:
+        """See :class:`Patches`."""
+        super().install()
+        if real_get_ident() != threading.main_thread().ident:
+            return
+        for number in signal.valid_signals():
+            handler = _real_getsignal(number)
+            deferring = _deferring(handler)
+            if deferring is not handler:
+                _real_signal(number, deferring)
+                self._exchanged.append((number, deferring))
+
+    def restore(self) -> None:
+        """Put back what is still there."""
+        super().restore()
+        while self._exchanged:
+            changed, ours = self._exchanged.pop()
+            handler = ours.handler
+            if _real_getsignal(changed) is ours:
+                _real_signal(changed, handler)
+
+
+patches = _Patches()
 
 
 def _wait_for_child(
@@ -115,13 +146,13 @@ def _wrap_starting(module: Any) -> None:
     start = cls.__init__
 
     @patches.method(cls, "__init__")
-    def init(self: Any, process: Any) -> None:
+    def init(self: Any, process_obj: Any) -> None:
         execution = controlled()
         if execution is not None:
             execution.outside.has_children = True
             # It is given pipes of which this process keeps both ends.
             execution.outside.shares_files = True
-        start(self, process)
+        start(self, process_obj)
 
 
 # -- os ----------------------------------------------------------------------------------
@@ -346,38 +377,6 @@ def _noting_alarm(name: str) -> None:
     patches.function(signal, name)(wrapper)
 
 
-for _name in ("setitimer", "alarm"):
-    if hasattr(signal, _name):
+for _name, _how in wrapped_alike("signal", CONTROL):
+    if _how == "alarm":
         _noting_alarm(_name)
-
-
-class _Signals(LatePatches):
-    """Handlers that were set before control was taken."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._exchanged: list[tuple[int, Deferring]] = []
-
-    def install(self) -> None:
-        """Let them run in the root task."""
-        super().install()
-        if real_get_ident() != threading.main_thread().ident:
-            return
-        for number in signal.valid_signals():
-            handler = _real_getsignal(number)
-            deferring = _deferring(handler)
-            if deferring is not handler:
-                _real_signal(number, deferring)
-                self._exchanged.append((number, deferring))
-
-    def restore(self) -> None:
-        """Put back what is still there."""
-        super().restore()
-        while self._exchanged:
-            changed, ours = self._exchanged.pop()
-            handler = ours.handler
-            if _real_getsignal(changed) is ours:
-                _real_signal(changed, handler)
-
-
-signal_patches = _Signals()

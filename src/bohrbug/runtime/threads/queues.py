@@ -10,8 +10,9 @@ from sys import _getframe
 from typing import Any
 
 from bohrbug.accelerator import native, never
-from bohrbug.model.operation import GET, INSPECT, PUT, SHUTDOWN, TASK_DONE, WAIT, TaskId
+from bohrbug.model.operation import GET, INSPECT, PUT, TaskId, kind_named
 from bohrbug.model.trace import Gate
+from bohrbug.runtime.interposed import CONTROL, wrapped_alike
 from bohrbug.runtime.threads.control import (
     controlled,
     current,
@@ -319,13 +320,12 @@ def _wrap_queue(name: str, kind: Any, ready: Callable[[Any], bool]) -> None:
             task.inside -= 1
 
 
-_wrap_queue("task_done", TASK_DONE, _mutex_is_free)
-_wrap_queue("qsize", INSPECT, _mutex_is_free)
-_wrap_queue("empty", INSPECT, _mutex_is_free)
-_wrap_queue("full", INSPECT, _mutex_is_free)
-_wrap_queue("join", WAIT, lambda self: not self.unfinished_tasks and _mutex_is_free(self))
-if QUEUES_SHUT_DOWN:
-    _wrap_queue("shutdown", SHUTDOWN, _mutex_is_free)
+def _all_are_done(self: Any) -> bool:
+    return not self.unfinished_tasks and _mutex_is_free(self)
+
+
+for _name, _kind in wrapped_alike("queue:Queue", CONTROL):
+    _wrap_queue(_name, kind_named(_kind), _all_are_done if _name == "join" else _mutex_is_free)
 
 # -- SimpleQueue -----------------------------------------------------------------------
 

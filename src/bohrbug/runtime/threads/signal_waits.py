@@ -14,6 +14,7 @@ from sys import _getframe
 from typing import Any
 
 from bohrbug.model.operation import EXTERNAL
+from bohrbug.runtime.interposed import CONTROL, wrapped_alike
 from bohrbug.runtime.threads.control import controlled
 from bohrbug.runtime.threads.deferred_signals import handle_now
 from bohrbug.runtime.threads.execution import Execution
@@ -90,8 +91,8 @@ def _wrap(name: str) -> None:
         return real(wanted)
 
 
-for _name in ("sigwait", "sigwaitinfo"):
-    if hasattr(signal, _name):
+for _name, _how in wrapped_alike("signal", CONTROL):
+    if _how == "external":
         _wrap(_name)
 
 

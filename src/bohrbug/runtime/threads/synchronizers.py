@@ -27,7 +27,9 @@ from bohrbug.model.operation import (
     TRY_ACQUIRE,
     WAIT,
     WAKE,
+    kind_named,
 )
+from bohrbug.runtime.interposed import CONTROL, wrapped_alike
 from bohrbug.runtime.threads.control import (
     INTERNAL_MODULES,
     controlled,
@@ -490,9 +492,8 @@ def _wrap_barrier(name: str, kind: Any) -> None:
         return original(self, *args, **kwargs)
 
 
-_wrap_barrier("wait", WAIT)
-_wrap_barrier("reset", CLEAR)
-_wrap_barrier("abort", SET)
+for _name, _kind in wrapped_alike("threading:Barrier", CONTROL):
+    _wrap_barrier(_name, kind_named(_kind))
 
 # -- Timer -----------------------------------------------------------------------------
 

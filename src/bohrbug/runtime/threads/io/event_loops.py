@@ -12,6 +12,7 @@ from sys import _getframe
 from typing import Any
 
 from bohrbug.model.operation import CANCEL, INSPECT, PUT, YIELD, Kind
+from bohrbug.runtime.interposed import CONTROL, wrapped_alike
 from bohrbug.runtime.threads.control import controlled
 from bohrbug.runtime.threads.execution import Execution
 from bohrbug.runtime.threads.io.patches import patches
@@ -74,7 +75,7 @@ def _wake_loops(module: Any) -> None:
 @patches.when_imported("asyncio.base_events")
 def _control_loops(module: Any) -> None:
     cls = module.BaseEventLoop
-    for name in ("call_soon", "call_at", "call_soon_threadsafe", "stop"):
+    for name, _ in wrapped_alike("asyncio.base_events:BaseEventLoop", CONTROL):
         _wrap_scheduling(cls, name)
     run_once = cls._run_once
 

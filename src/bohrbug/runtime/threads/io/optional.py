@@ -6,6 +6,7 @@ import os
 from sys import _getframe
 from typing import Any
 
+from bohrbug.runtime.interposed import CONTROL, wrapped_alike
 from bohrbug.runtime.threads.control import controlled
 from bohrbug.runtime.threads.io.channels import RawSocket
 from bohrbug.runtime.threads.io.patches import patches
@@ -27,15 +28,15 @@ def _wrap_multiprocessing(module: Any) -> None:
         return original_receive(self, size, read)
 
     @patches.method(cls, "_send")
-    def send_(self: Any, buffer: Any, write: Any = write) -> Any:
-        return original_send(self, buffer, write)
+    def send_(self: Any, buf: Any, write: Any = write) -> Any:
+        return original_send(self, buf, write)
 
 
 @patches.when_imported("ssl")
 def _wrap_ssl(module: Any) -> None:
     """Encrypted sockets: try without waiting, and wait for what OpenSSL asks for."""
     cls = module.SSLSocket
-    for name in ("do_handshake", "read", "write", "unwrap"):
+    for name, _ in wrapped_alike("ssl:SSLSocket", CONTROL):
         _wrap_ssl_method(cls, name, module.SSLWantReadError, module.SSLWantWriteError)
 
 

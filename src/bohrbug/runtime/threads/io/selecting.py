@@ -6,9 +6,18 @@ import select
 import selectors
 from collections.abc import Callable, Iterable
 from sys import _getframe
-from typing import Any, Self
+from typing import Any
 
 from bohrbug.model.operation import EXTERNAL
+from bohrbug.runtime.interposed import classes_with
+from bohrbug.runtime.pollers import (
+    Poller,
+    number_of,
+    real_epoll,
+    real_poll,
+    real_select,
+    seconds,
+)
 from bohrbug.runtime.threads.control import controlled, unseen
 from bohrbug.runtime.threads.io.channels import Reach, channel_of, furthest
 from bohrbug.runtime.threads.io.event_loops import EVENT_LOOP, looked_for_work
@@ -16,10 +25,6 @@ from bohrbug.runtime.threads.io.patches import patches
 from bohrbug.runtime.threads.io.waiting import READABLE, is_ready, wait_until
 from bohrbug.runtime.threads.recording import effect
 from bohrbug.runtime.threads.synchronizers import place_of
-
-_real_select = select.select
-_real_poll = select.poll
-_real_epoll = getattr(select, "epoll", None)
 
 
 def _await_several(
@@ -85,54 +90,35 @@ def _await_several(
     return found
 
 
-def _number(file: Any) -> int:
-    return file if isinstance(file, int) else int(file.fileno())
-
-
 @patches.function(select, "select")
 def _select(rlist: Any, wlist: Any, xlist: Any, timeout: Any = None, /) -> Any:
     """Stands for ``select.select``."""
     execution = controlled()
     if execution is None or execution.current.inside:
-        return _real_select(rlist, wlist, xlist, timeout)
+        return real_select(rlist, wlist, xlist, timeout)
     if timeout is not None and timeout < 0:
-        return _real_select(rlist, wlist, xlist, timeout)
+        return real_select(rlist, wlist, xlist, timeout)
     lists = (list(rlist), list(wlist), list(xlist))
 
     def look() -> Any:
-        found = _real_select(*lists, 0)
+        found = real_select(*lists, 0)
         return found if any(found) else ()
 
     found = _await_several(
         _getframe(2),
         look,
-        lambda: [_number(file) for files in lists for file in files],
-        lambda found: [_number(file) for files in found for file in files],
+        lambda: [number_of(file) for files in lists for file in files],
+        lambda found: [number_of(file) for files in found for file in files],
         timeout,
     )
     return found or ([], [], [])
 
 
-class poll:
+class poll(Poller):
     """Stands for the object that ``select.poll`` makes."""
 
     def __init__(self) -> None:
-        self._real = _real_poll()
-        self._numbers: set[int] = set()
-
-    def register(self, fd: Any, *eventmask: Any) -> None:
-        """As ``poll.register``."""
-        self._real.register(fd, *eventmask)
-        self._numbers.add(_number(fd))
-
-    def modify(self, fd: Any, eventmask: Any, /) -> None:
-        """As ``poll.modify``."""
-        self._real.modify(fd, eventmask)
-
-    def unregister(self, fd: Any, /) -> None:
-        """As ``poll.unregister``."""
-        self._real.unregister(fd)
-        self._numbers.discard(_number(fd))
+        super().__init__(real_poll())
 
     def poll(self, timeout: Any = None, /) -> Any:
         """As ``poll.poll``; ``timeout`` in milliseconds."""
@@ -142,51 +128,27 @@ class poll:
         return _await_several(
             _getframe(1),
             lambda: self._real.poll(0),
-            lambda: sorted(self._numbers),
+            lambda: sorted(self._registered),
             lambda found: [number for number, _ in found],
-            None if timeout is None or timeout < 0 else timeout / 1_000,
+            seconds(timeout, 1_000),
         )
 
 
 patches.add(select, "poll", poll)
 
 
-class epoll:
+class epoll(Poller):
     """Stands for ``select.epoll``."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        assert _real_epoll is not None
-        self._real = _real_epoll(*args, **kwargs)
-        self._numbers: set[int] = set()
+        super().__init__(real_epoll(*args, **kwargs))
 
     @classmethod
     def fromfd(cls, fd: int, /) -> epoll:
         """As ``epoll.fromfd``; what is registered already is not known to us."""
-        assert _real_epoll is not None
         self = cls.__new__(cls)
-        self._real = _real_epoll.fromfd(fd)
-        self._numbers = set()
+        Poller.__init__(self, real_epoll.fromfd(fd))
         return self
-
-    def __enter__(self) -> Self:
-        self._real.__enter__()
-        return self
-
-    def __exit__(self, *exc_info: object) -> None:
-        self._real.__exit__(*exc_info)
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._real, name)
-
-    def register(self, fd: Any, *args: Any, **kwargs: Any) -> None:
-        """As ``epoll.register``."""
-        self._real.register(fd, *args, **kwargs)
-        self._numbers.add(_number(fd))
-
-    def unregister(self, fd: Any) -> None:
-        """As ``epoll.unregister``."""
-        self._numbers.discard(_number(fd))
-        self._real.unregister(fd)
 
     def poll(self, timeout: float | None = None, maxevents: int = -1) -> Any:
         """As ``epoll.poll``; ``timeout`` in seconds."""
@@ -202,9 +164,9 @@ class epoll:
         _await_several(
             _getframe(1),
             look,
-            lambda: sorted(self._numbers),
+            lambda: sorted(self._registered),
             lambda _: (),
-            None if timeout is None or timeout < 0 else timeout,
+            seconds(timeout),
         )
         found = self._real.poll(0, maxevents)
         place = place_of(_getframe(1))
@@ -213,9 +175,9 @@ class epoll:
         return found
 
 
-if _real_epoll is not None:
+if real_epoll is not None:
     for _constructor in ("__module__", "__doc__"):
-        setattr(epoll, _constructor, getattr(_real_epoll, _constructor))
+        setattr(epoll, _constructor, getattr(real_epoll, _constructor))
     patches.add(select, "epoll", epoll)
 
 
@@ -256,12 +218,5 @@ def _wrap_selector(cls: Any) -> None:
         return found
 
 
-for _class in (
-    "SelectSelector",
-    "_PollLikeSelector",
-    "EpollSelector",
-    "KqueueSelector",
-):
-    _found: Any = getattr(selectors, _class, None)
-    if _found is not None and "select" in vars(_found):
-        _wrap_selector(_found)
+for _class in classes_with(selectors, "select"):
+    _wrap_selector(_class)

@@ -8,6 +8,7 @@ import socket
 from sys import _getframe
 from typing import Any
 
+from bohrbug.runtime.interposed import CONTROL, wrapped_alike
 from bohrbug.runtime.threads.control import controlled
 from bohrbug.runtime.threads.execution import Execution
 from bohrbug.runtime.threads.io.channels import (
@@ -61,7 +62,9 @@ def _prepare(self: Any, frame: Any, mask: int, flags: int = 0) -> bool:
     return True
 
 
-def _wrap_reading(name: str, flags_at: int) -> None:
+def _wrap_reading(name: str) -> None:
+    # Before the flags comes the number of bytes, and if need be a buffer or one for messages.
+    flags_at = 1 if name in ("recv", "recvfrom") else 2
     original = getattr(Socket, name)
 
     @patches.method(Socket, name)
@@ -83,18 +86,6 @@ def _receive_all(self: Any, size: int, flags: int, frame: Any) -> bytes:
             break
         data += piece
     return bytes(data)
-
-
-for _name, _flags_at in (
-    ("recv", 1),
-    ("recv_into", 2),
-    ("recvfrom", 1),
-    ("recvfrom_into", 2),
-    ("recvmsg", 2),
-    ("recvmsg_into", 2),
-):
-    if hasattr(Socket, _name):
-        _wrap_reading(_name, _flags_at)
 
 
 def _send_pieces(
@@ -159,9 +150,8 @@ def _wrap_writing(name: str) -> None:
         return original(self, *args)
 
 
-for _name in ("sendto", "sendmsg"):
-    if hasattr(Socket, _name):
-        _wrap_writing(_name)
+for _name, _how in wrapped_alike("socket:socket", CONTROL):
+    (_wrap_reading if _how == "receive" else _wrap_writing)(_name)
 
 _accept = Socket.accept
 _connect = Socket.connect
