@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from bohrbug.runtime.threads import leftovers
 from bohrbug.runtime.threads.rewrite import memory
 from bohrbug.runtime.threads.rewrite.attributes import look_up
 
@@ -26,9 +27,9 @@ class Mixed(ctypes.Union):
 
 @pytest.fixture(autouse=True)
 def nothing_left() -> Iterator[None]:
-    memory.forget()
+    leftovers.forget_all()
     yield
-    memory.forget()
+    leftovers.forget_all()
 
 
 def attribute(owner: Any, name: str, is_write: bool = False) -> list[memory.Access]:

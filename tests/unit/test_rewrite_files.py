@@ -16,8 +16,8 @@ import pytest
 
 import bohrbug
 from bohrbug.exploration.verdicts import VerdictKind
+from bohrbug.runtime.threads import leftovers
 from bohrbug.runtime.threads.rewrite import Place, Rewriter, set_sink
-from bohrbug.runtime.threads.rewrite.files import forget_files
 from bohrbug.runtime.threads.rewrite.named import Named
 
 REWRITER = Rewriter()
@@ -65,7 +65,7 @@ def told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[.
 
     yield of
     REWRITER.restore()
-    forget_files()
+    leftovers.forget_all()
 
 
 READ, WRITE = ("file file", False), ("file file", True)

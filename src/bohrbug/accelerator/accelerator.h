@@ -220,6 +220,21 @@ PyObject *use_sinks(PyObject *module, PyObject *arguments);
 PyObject *use_hooks(PyObject *module, PyObject *arguments);
 PyObject *set_sink(PyObject *module, PyObject *sink);
 extern PyMethodDef hook_definitions[];
+/* Whether somebody is told of accesses now. */
+bool hooks_are_active(void);
+/* Whether some dict is known to hold the attributes of an object, which then stands for it. */
+bool dicts_stand_for_objects(void);
+/* Tell of an access to a whole object; done, or failed. */
+Progress tell_whole_now(PyObject *owner, bool is_write, PyObject *place);
+/* ``table[type(owner)]``, where the table may work it out; a new reference. */
+PyObject *found_for_type(PyObject *table, PyObject *owner);
+
+/* -- calls.c ---------------------------------------------------------------------- */
+
+PyObject *use_intervals(PyObject *module, PyObject *arguments);
+PyObject *use_calls(PyObject *module, PyObject *arguments);
+PyObject *use_iteration(PyObject *module, PyObject *arguments);
+extern PyMethodDef call_hook_definitions[];
 
 /* -- variables.c ----------------------------------------------------------------- */
 
@@ -270,6 +285,7 @@ PyObject *has_values(PyObject *module, PyObject *arguments);
 PyObject *watch_functions(PyObject *module, PyObject *nothing);
 PyObject *functions_are_watched(PyObject *module, PyObject *nothing);
 PyObject *tell_first_calls(PyObject *module, PyObject *function);
+PyObject *evaluator(PyObject *module, PyObject *nothing);
 PyObject *listen_to_first_calls(PyObject *module, PyObject *wanted);
 PyObject *functions_running(PyObject *module, PyObject *arguments);
 PyObject *functions_in(PyObject *module, PyObject *arguments);

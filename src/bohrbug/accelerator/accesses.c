@@ -315,9 +315,28 @@ wrong_number(void)
     return PyErr_Format(PyExc_TypeError, "a hook was called with a wrong number of arguments");
 }
 
-/* ``table[type(owner)]``, where the table may work it out; a new reference. */
-static PyObject *
-for_type(PyObject *table, PyObject *owner)
+bool
+hooks_are_active(void)
+{
+    return sink != NULL;
+}
+
+bool
+dicts_stand_for_objects(void)
+{
+    return PyDict_GET_SIZE(dict_owners) != 0;
+}
+
+Progress
+tell_whole_now(PyObject *owner, bool is_write, PyObject *place)
+{
+    PyObject *result = tell(WHOLE, owner, NULL, is_write, place);
+    Py_XDECREF(result);
+    return result == NULL ? FAILED : DONE;
+}
+
+PyObject *
+found_for_type(PyObject *table, PyObject *owner)
 {
     PyObject *found = PyDict_GetItemWithError(table, (PyObject *)Py_TYPE(owner));
     if (found != NULL)
@@ -333,7 +352,7 @@ attribute_hook(PyObject *const *arguments, Py_ssize_t count, bool is_write)
         return wrong_number();
     if (sink == NULL)
         Py_RETURN_NONE;
-    PyObject *kind = for_type(arguments[2], arguments[0]);
+    PyObject *kind = found_for_type(arguments[2], arguments[0]);
     if (kind == NULL)
         return NULL;
     PyObject *result;
@@ -418,7 +437,7 @@ item_hook(PyObject *const *arguments, Py_ssize_t count, bool is_write)
     if (sink == NULL)
         Py_RETURN_NONE;
     PyObject *owner = arguments[0], *key = arguments[1];
-    PyObject *family = for_type(is_write ? writing : reading, owner);
+    PyObject *family = found_for_type(is_write ? writing : reading, owner);
     if (family == NULL)
         return NULL;
     PyObject *result;
@@ -428,7 +447,7 @@ item_hook(PyObject *const *arguments, Py_ssize_t count, bool is_write)
     } else if ((family == sequence && PyLong_CheckExact(key) &&
                 PyLong_AsLongAndOverflow(key, &overflow) >= 0 && overflow >= 0) ||
                (family == mapping && PyUnicode_CheckExact(key) &&
-                PyDict_GET_SIZE(dict_owners) == 0)) {
+                !dicts_stand_for_objects())) {
         result = tell(ITEM, owner, key, is_write, arguments[2]);
     } else {
         PyObject *all[] = {owner, key, family, is_write ? Py_True : Py_False, arguments[2]};

@@ -98,7 +98,21 @@ listen_to_first_calls(PyObject *Py_UNUSED(module), PyObject *wanted)
     Py_RETURN_NONE;
 }
 
+PyObject *
+evaluator(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(nothing))
+{
+    /* A pointer to a function is no pointer to an object for the language. */
+    return PyLong_FromUnsignedLongLong(
+        (uintptr_t)_PyInterpreterState_GetEvalFrameFunc(PyInterpreterState_Get()));
+}
+
 #else
+
+PyObject *
+evaluator(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(nothing))
+{
+    Py_RETURN_NONE;
+}
 
 PyObject *
 tell_first_calls(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(function))

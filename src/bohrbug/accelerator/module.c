@@ -23,6 +23,9 @@ static PyMethodDef functions[] = {
     {"use_detector", use_detector, METH_VARARGS, "Take over the hot methods of race detectors."},
     {"use_sinks", use_sinks, METH_VARARGS, "Take over the hot methods of sinks of accesses."},
     {"use_hooks", use_hooks, METH_VARARGS, "Know what hooks need."},
+    {"use_intervals", use_intervals, METH_VARARGS, "Know the accesses that are halfway."},
+    {"use_calls", use_calls, METH_VARARGS, "Know what hooks of calls decide by."},
+    {"use_iteration", use_iteration, METH_VARARGS, "Know what hooks of loops decide by."},
     {"set_sink", set_sink, METH_O, "Tell accesses to this sink from now on; None: to nobody."},
     {"use_variables", use_variables, METH_VARARGS, "Know the classes of variables."},
     {"add_shared", add_shared, METH_VARARGS, "See counting.c."},
@@ -44,6 +47,7 @@ static PyMethodDef functions[] = {
     {"functions_in", functions_in, METH_VARARGS, "See the function in Python."},
     {"in_tracer", in_tracer, METH_NOARGS, "Whether a trace function of this thread runs."},
     {"tell_first_calls", tell_first_calls, METH_O, "Call this with code objects that begin to run."},
+    {"evaluator", evaluator, METH_NOARGS, "What evaluates frames now, by its address."},
     {"listen_to_first_calls", listen_to_first_calls, METH_O, "Do so from now on, or no more."},
     {"numbered", numbered, METH_VARARGS, "See the function in Python."},
     {"neighbours", neighbours, METH_VARARGS, "See the function in Python."},
@@ -73,6 +77,7 @@ PyInit__accelerator(void)
 {
     PyObject *module = PyModule_Create(&definition);
     if (module != NULL && (PyModule_AddFunctions(module, hook_definitions) < 0 ||
+                           PyModule_AddFunctions(module, call_hook_definitions) < 0 ||
                            PyModule_AddType(module, &keys_type) < 0))
         Py_CLEAR(module);
     return module;

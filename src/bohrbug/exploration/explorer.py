@@ -393,7 +393,7 @@ class Explorer:
             if trace.races:
                 self._unended.append(trace)
             return max(executed.new_points, 1)
-        if self.options.races != "ignore":
+        if trace.races and self.options.races != "ignore":
             self.findings.note_races(trace)
         self.caveats.note_end(trace.plan)
         if outcome.kind is OutcomeKind.HANG or outcome.kind is OutcomeKind.STEP_LIMIT:

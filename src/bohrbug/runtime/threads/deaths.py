@@ -6,7 +6,6 @@ See :mod:`~bohrbug.runtime.threads.rewrite.lives`.
 from __future__ import annotations
 
 import gc
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from bohrbug.model.operation import WRITE
@@ -42,13 +41,13 @@ class Deaths(lives.Ending):
         self._points = points
         lives.tell_to(self)
 
-    def end(self) -> Sequence[Place]:
+    def end(self) -> list[Place]:
         """After the execution: the places that matter, see :func:`.lives.forget`."""
         lives.tell_to(None)
         were_watched = lives.are_watched()
         if were_watched and lives.were_let_go_at_once():
             self._execution.trace.uncontrolled.assume(_AT_ONCE)
-        found = lives.forget()
+        found: list[Place] = [*lives.forget()]
         if were_watched:
             # The next execution would still find weakly what only waits for the collector.
             gc.collect()

@@ -46,6 +46,7 @@ from bohrbug.runtime.threads.pace import (
 )
 from bohrbug.runtime.threads.recording import effect
 from bohrbug.runtime.threads.resources import ResourceState, ResourceTable
+from bohrbug.runtime.threads.rewrite.place import Place
 from bohrbug.runtime.threads.settings import Settings
 from bohrbug.runtime.threads.shared_test_state import SharedTestState
 from bohrbug.runtime.threads.task import ANNOUNCING, JOINED, Task, TaskKilled, TimeoutPolicy
@@ -90,6 +91,7 @@ class Execution(Deciding):
         "detector",
         "excepthook_before",
         "gil",
+        "inspected",
         "interrupted",
         "logged_errors",
         "loops",
@@ -120,6 +122,8 @@ class Execution(Deciding):
         self._namespaces = shared.namespaces
         self._variables: dict[int, Names] = {}
         self._ends = Ends(self.root.id, self.rows)
+        # Where attributes of primitives are read, by identity: see Inspecting.
+        self.inspected: dict[int, Place] = {}
         # A LoopTasks, which knows this class.
         self.loops: Any = None
         self.logged_errors: dict[str, BaseException | None] = {}

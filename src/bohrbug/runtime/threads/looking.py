@@ -31,6 +31,7 @@ def _inspect(owner: Any, place: Any) -> None:
     execution = controlled()
     if execution is None or execution.current.inside or execution.is_alone():
         return
+    execution.inspected[id(place)] = place
     if isinstance(owner, threading.Thread):
         if may_start_elsewhere(execution, owner):
             _look_around(execution, place)

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from types import CodeType
 
 from bohrbug.model.conditions import PlaceKey, place_key
-from bohrbug.runtime.threads.data.places import PlaceSet
+from bohrbug.runtime.threads.data.places import Place, PlaceSet
 from bohrbug.runtime.threads.instrumentation import Instrumentation
 
 
@@ -65,7 +65,7 @@ class AccessPoints:
             known.update(self._found[key])
         return known
 
-    def find(self, places: PlaceSet) -> frozenset[PlaceKey]:
+    def find(self, places: Iterable[Place]) -> frozenset[PlaceKey]:
         """Accesses turned out to matter: those that are no points yet, as plain data."""
         fresh = [place for place in places if place not in self.places]
         for place in fresh:

@@ -40,13 +40,14 @@ def _initialise(self: Any, *args: Any, **kwargs: Any) -> None:
     know_parts(self)
 
 
+_PARTS = ("mutex", "not_empty", "not_full", "all_tasks_done")
+
+
 def know_parts(queue: Any) -> None:
     """What a program does with parts of a queue (``with queue.mutex:``) is done to the queue."""
-    for name in ("mutex", "not_empty", "not_full", "all_tasks_done"):
-        part = vars(queue).get(name)
-        if part is not None:
-            parts.belong(part, queue)
-    mutex = vars(queue).get("mutex")
+    attributes = vars(queue)
+    parts.know(queue, [attributes[name] for name in _PARTS if name in attributes])
+    mutex = attributes.get("mutex")
     if isinstance(mutex, _Lock):
         # That of a queue that is older than we are is not known to be one of the library.
         mutex._internal = True

@@ -10,11 +10,14 @@ from bohrbug.model.outcome import Frame
 from bohrbug.model.site import site_of
 from bohrbug.model.trace import Raised
 from bohrbug.runtime.threads.control import controlled
+from bohrbug.runtime.threads.leftovers import forgotten_afterwards
 from bohrbug.runtime.threads.rewrite.errors import Raising
 from bohrbug.runtime.threads.rewrite.place import Place
 
 _raised: dict[Place, Raised] = {}
 """The last exception that each place has raised in this execution."""
+
+forgotten_afterwards(_raised)
 
 
 def _note(place: Place) -> None:
@@ -46,9 +49,3 @@ def raised_at(stack: tuple[Frame, ...]) -> Raised | None:
 def _line_of(place: Place) -> tuple[object, ...]:
     site = site_of(place)
     return () if site is None else site[:3]
-
-
-def forget_raised() -> None:
-    """At the end of an execution."""
-    if _raised:
-        _raised.clear()

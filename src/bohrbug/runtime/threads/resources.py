@@ -6,6 +6,7 @@ import builtins
 import itertools
 import os
 import weakref
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from bohrbug.accelerator.plain import plain
@@ -125,23 +126,32 @@ class Parts:
     """
 
     def __init__(self) -> None:
-        self._wholes: dict[int, tuple[Any, Any]] = {}
+        # By the identities of their parts.
+        self._wholes: dict[int, weakref.ref[Any]] = {}
 
-    def belong(self, part: object, whole: object) -> None:
-        """A primitive is a part of another one."""
-        identity = id(part)
+    def know(self, whole: Any, parts: Iterable[object]) -> None:
+        """A primitive has others as its attributes, which are parts of it."""
+        identities = [id(part) for part in parts]
+        wholes = self._wholes
 
         def forget(reference: object) -> None:
-            if self._wholes[identity][0] is reference:
-                del self._wholes[identity]
+            for identity in identities:
+                if wholes.get(identity) is reference:
+                    del wholes[identity]
 
-        self._wholes[identity] = (weakref.ref(part, forget), weakref.ref(whole))
+        reference = weakref.ref(whole, forget)
+        for identity in identities:
+            wholes[identity] = reference
 
     def whole_of(self, part: object) -> object | None:
         """What a primitive is a part of, if that is alive."""
-        known = self._wholes.get(id(part))
-        whole: object | None = known[1]() if known is not None and known[0]() is part else None
-        return whole
+        reference = self._wholes.get(id(part))
+        whole = None if reference is None else reference()
+        # Another object may be now where a part was that has died.
+        if whole is None or all(value is not part for value in vars(whole).values()):
+            return None
+        found: object = whole
+        return found
 
 
 parts = Parts()

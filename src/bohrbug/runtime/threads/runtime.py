@@ -21,6 +21,7 @@ from bohrbug.runtime.threads import (
     entropy,
     futures,
     identities,
+    leftovers,
     log_records,
     made_code,
     replaced_builtins,
@@ -42,21 +43,16 @@ from bohrbug.runtime.threads.instrumentation import Instrumentation, collect
 from bohrbug.runtime.threads.loops.cancelling import never_met
 from bohrbug.runtime.threads.monitoring import Explainer, RaceDetector, Watcher
 from bohrbug.runtime.threads.points import AccessPoints
-from bohrbug.runtime.threads.raised import forget_raised
 from bohrbug.runtime.threads.resources import ResourceTable, VariableState
 from bohrbug.runtime.threads.rewrite import (
     attributes,
     callables,
-    errors,
-    files,
     held,
     hooks,
-    memory,
     orders,
     unknown,
 )
 from bohrbug.runtime.threads.rewrite.discovery import Discovery
-from bohrbug.runtime.threads.rewrite.inspected import may_inspect
 from bohrbug.runtime.threads.rewrite.named import Named
 from bohrbug.runtime.threads.rewrite.place import Place
 from bohrbug.runtime.threads.rewrite.scope import Scope
@@ -88,6 +84,7 @@ MakeDetector = Callable[[Execution], RaceDetector]
 MakeWatcher = Callable[[Execution], Watcher]
 
 _entered = itertools.count(1)
+_NO_POINTS: frozenset[PlaceKey] = frozenset()
 
 
 class ThreadsRuntime:
@@ -241,7 +238,11 @@ class ThreadsRuntime:
         """
         executed = self._run(plan, learn, watch, watcher, breakers)
         if learn and self.level is not Level.SYNC:
-            self._rewrite_late_code(executed, watch)
+            self._instrumentation.has_grown = False
+            if not self._is_one_thread and (
+                self._discovery.has_news or self._instrumentation.has_new_made_code
+            ):
+                self._rewrite_late_code(executed, watch)
         return executed
 
     def _rewrite_late_code(self, executed: Executed, was_watched: bool) -> None:
@@ -252,9 +253,6 @@ class ThreadsRuntime:
             was_watched: all accesses of functions that were rewritten before were seen.
         """
         discovery, instrumentation = self._discovery, self._instrumentation
-        instrumentation.has_grown = False
-        if self._is_one_thread or not (discovery.has_news or instrumentation.has_new_made_code):
-            return
         was_rare = discovery.take_noticed()
         if was_rare:
             self._rare_watched += 1
@@ -333,9 +331,11 @@ class ThreadsRuntime:
         self._has_left_frames = trace.outcome.is_failure
         for what in orders.taken():
             trace.uncontrolled.assume(what)
-        for pattern in never_met(execution):
-            trace.uncontrolled.note(UNMET + pattern)
-        found = PlaceSet() if deaths is None else PlaceSet(deaths.end())
+        if self._settings.cancel:
+            for pattern in never_met(execution):
+                trace.uncontrolled.note(UNMET + pattern)
+        found = [] if deaths is None else deaths.end()
+        found += execution.inspected.values()
         if detector is not None:
             _note_assumptions(trace, detector)
             trace.races = [
@@ -343,8 +343,8 @@ class ThreadsRuntime:
                 for race in detector.races(lambda index: execution.all_tasks[index].id)
                 if not (_is_assumed(race.first) or _is_assumed(race.second))
             ]
-            found.update(self._places_found(detector))
-        points = self._points.find(found) if learn else frozenset()
+            found += self._places_found(detector)
+        points = self._points.find(found) if learn and found else _NO_POINTS
         if variables is not None:
             variables.clear()
         if gc.get_count()[0] > MOST_YOUNG_OBJECTS:
@@ -393,9 +393,8 @@ class ThreadsRuntime:
             sink = PointSink(execution, variables, points.places)
         # Functions without a scheduling point need not tell their accesses all the time.
         all_tell = watcher is not None or self._instrumentation.tells_breakers
-        self._instrumentation.let_tell(
-            None if all_tell else lambda code: points.are_in(code) or may_inspect(code)
-        )
+        if all_tell is not self._instrumentation.all_tell:
+            self._instrumentation.let_tell(None if all_tell else points.are_in)
         execution.sink = sink
         execution.nudge = self._nudge
         self._spin_sink = None
@@ -440,10 +439,7 @@ class ThreadsRuntime:
             if watchdog is not None:
                 watchdog.release()
             hooks.set_sink(None)
-            files.forget_files()
-            errors.forget_errors()
-            forget_raised()
-            memory.forget()
+            leftovers.forget_all()
             for put_back in _AFTERWARDS:
                 put_back()
             self._thread_names.end()

@@ -19,6 +19,7 @@ from collections.abc import Callable, Iterable
 from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
 from typing import Any
 
+from bohrbug.accelerator import native, twin
 from bohrbug.runtime.threads.replacement import Function
 from bohrbug.runtime.threads.rewrite import (
     actions,
@@ -96,6 +97,7 @@ _METHODS = table.METHODS
 _PLAIN_WRITE = effects.PLAIN_WRITE
 
 
+@twin
 def call0(callable_: Any, place: Place) -> None:
     """``callable_()`` is about to be called."""
     if halfway.intervals:
@@ -109,6 +111,7 @@ def call0(callable_: Any, place: Place) -> None:
         _CALLS.get(class_, _called_object)(callable_, (), place)
 
 
+@twin
 def call1(callable_: Any, first: Any, place: Place) -> None:
     """``callable_`` is about to be called with one positional argument."""
     if halfway.intervals:
@@ -122,6 +125,7 @@ def call1(callable_: Any, first: Any, place: Place) -> None:
         _CALLS.get(class_, _called_object)(callable_, (first,), place)
 
 
+@twin
 def call2(callable_: Any, first: Any, second: Any, place: Place) -> None:
     """``callable_`` is about to be called with two positional arguments."""
     if halfway.intervals:
@@ -135,6 +139,7 @@ def call2(callable_: Any, first: Any, second: Any, place: Place) -> None:
         _CALLS.get(class_, _called_object)(callable_, (first, second), place)
 
 
+@twin
 def call3(callable_: Any, first: Any, second: Any, third: Any, place: Place) -> None:
     """``callable_`` is about to be called with three positional arguments or more."""
     if halfway.intervals:
@@ -146,6 +151,11 @@ def call3(callable_: Any, first: Any, second: Any, third: Any, place: Place) -> 
         return
     if hooks.active and _CALLED[class_]:
         _CALLS.get(class_, _called_object)(callable_, (first, second, third), place)
+
+
+def _end_interval() -> None:
+    """See :mod:`.halfway`; the hook that calls this has no frame."""
+    halfway.end(sys._getframe(1))
 
 
 def call_with_file(callable_: Any, file: Any, place: Place) -> None:
@@ -588,3 +598,17 @@ _ACTIONS: dict[str, Callable[[Any, tuple[Any, ...], Place], None]] = {
 
 iteration.Calls.tell = staticmethod(call)
 iteration.Calls.apply = staticmethod(_apply)
+
+if native is not None:
+    native.use_calls(
+        STORED_PARTS,
+        _CALLED,
+        _CALLS,
+        _METHODS,
+        _FUNCTIONS,
+        _end_interval,
+        _method_in_python,
+        _called_object,
+        _HARMLESS,
+        _PLAIN_WRITE,
+    )

@@ -14,6 +14,7 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
+from bohrbug.runtime.threads.leftovers import forgotten_afterwards
 from bohrbug.runtime.threads.rewrite import effects, hooks, mappings
 from bohrbug.runtime.threads.rewrite.named import Named
 from bohrbug.runtime.threads.rewrite.place import Place
@@ -30,14 +31,7 @@ _number_of_socket: Callable[[Any], int] = vars(socket.socket.__base__)["fileno"]
 
 _positions: dict[int, Named] = {}
 _states: dict[int, Named] = {}
-
-
-def forget_descriptors() -> None:
-    """At the end of an execution."""
-    if _positions or _states:
-        _positions.clear()
-        _states.clear()
-    mappings.forget_contents()
+forgotten_afterwards(_positions, _states)
 
 
 def share_position(descriptor: int, duplicate: int) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from bohrbug.runtime.threads.leftovers import forgotten_afterwards
 from bohrbug.runtime.threads.rewrite.named import Named
 from bohrbug.runtime.threads.rewrite.place import Place
 
@@ -15,6 +16,7 @@ PARTS = frozenset({"__cause__", "__context__", "__suppress_context__", "__traceb
 """Attributes of exceptions that ``raise`` may set."""
 
 _errors: dict[int, Named] = {}
+forgotten_afterwards(_errors)
 
 
 def _ignore(_place: Place) -> None:
@@ -37,9 +39,3 @@ def stand_in(error: BaseException) -> Named:
     if found is None:
         found = _errors[id(error)] = Named(f"parts of {type(error).__name__}")
     return found
-
-
-def forget_errors() -> None:
-    """At the end of an execution."""
-    if _errors:
-        _errors.clear()

@@ -22,6 +22,7 @@ from io import (
 from pathlib import PurePath
 from typing import Any
 
+from bohrbug.runtime.threads.leftovers import forgotten_afterwards
 from bohrbug.runtime.threads.rewrite import descriptors, effects, hooks, unknown
 from bohrbug.runtime.threads.rewrite.named import Named
 from bohrbug.runtime.threads.rewrite.place import Place
@@ -43,15 +44,7 @@ _CURRENT_FOLDER = Named("the current folder")
 _files: dict[str, Named] = {}
 _folders: dict[str, Named] = {}
 """Their attributes are the names in them."""
-
-
-def forget_files() -> None:
-    """At the end of an execution."""
-    if _files or _folders or _states:
-        _files.clear()
-        _folders.clear()
-        _states.clear()
-    descriptors.forget_descriptors()
+forgotten_afterwards(_files, _folders)
 
 
 def _path_of(thing: Any, place: Place) -> str | None:
@@ -261,6 +254,7 @@ def _use_stream(owner: Any, is_write: bool | None, place: Place) -> None:
 
 
 _states: dict[str, Named] = {}
+forgotten_afterwards(_states)
 
 
 def use_state(state: str, is_write: bool, place: Place) -> None:

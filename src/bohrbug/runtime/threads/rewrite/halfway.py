@@ -18,6 +18,7 @@ from inspect import CO_ASYNC_GENERATOR, CO_COROUTINE, CO_GENERATOR
 from types import CodeType, FrameType
 from typing import Any, NamedTuple
 
+from bohrbug.accelerator import native, twin
 from bohrbug.runtime.threads.rewrite.codec import CACHES, EXTENDED_ARG
 from bohrbug.runtime.threads.rewrite.place import Place
 
@@ -90,24 +91,30 @@ def end(frame: FrameType) -> None:
     intervals.pop(id(frame), None)
 
 
+@twin
 def enter(place: Place) -> None:
     """A function begins, or a generator goes on; told if that is in the middle of an access."""
     if intervals:
-        _enter(place)
+        _enter(place, sys._getframe(1))
 
 
+@twin
 def leave(place: Place) -> None:
     """A function ends, or a generator stops; the access in the middle of which it ran goes on.
 
     Code in C looks at the next item then, and not when it calls a function for that.
     """
     if intervals:
-        _enter(place)
+        _enter(place, sys._getframe(1))
 
 
-def _enter(place: Place) -> None:
-    # The frames of this function and of the hook lie above the one that begins.
-    caller = sys._getframe(2).f_back
+def _enter_from_c(place: Place) -> None:
+    # The hook has no frame.
+    _enter(place, sys._getframe(1))
+
+
+def _enter(place: Place, frame: FrameType) -> None:
+    caller = frame.f_back
     interval = None if caller is None else intervals.get(id(caller))
     if interval is None or caller is None:
         return
@@ -182,3 +189,7 @@ def is_called_by_c(code: CodeType) -> bool:
         or name == "<lambda>"
         or (name[:2] == "__" == name[-2:] and name not in _NOT_BY_C_IN_THE_MIDDLE)
     )
+
+
+if native is not None:
+    native.use_intervals(intervals, _enter_from_c)

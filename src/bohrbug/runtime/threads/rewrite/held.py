@@ -5,6 +5,8 @@ from __future__ import annotations
 import sys
 from typing import Any
 
+from bohrbug.accelerator import native
+
 
 def _references_of_parameter(value: Any) -> int:
     return sys.getrefcount(value)
@@ -32,11 +34,25 @@ def _count_references() -> None:
 _count_references()
 
 
+_evaluator: int | None = None
+"""What evaluated frames when references were counted last; ``None``: that can't be asked."""
+
+
+def by_loop_in_c() -> int:
+    """As a hook in C counts them, whoever evaluates frames; asked only where there is one."""
+    references: int = native.references_of_argument(iter([]))
+    return references + 1
+
+
 def evaluation_has_changed() -> None:
     """Others evaluate frames than before: count again.
 
     On Python 3.11 the stack of a caller holds the arguments as well, while somebody evaluates
     frames in the place of the interpreter. In the other versions nobody does.
     """
+    global _evaluator
     if sys.version_info < (3, 12):
-        _count_references()
+        evaluator = None if native is None else native.evaluator()
+        if evaluator is None or evaluator != _evaluator:
+            _evaluator = evaluator
+            _count_references()

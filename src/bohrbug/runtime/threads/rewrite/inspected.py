@@ -9,7 +9,6 @@ from __future__ import annotations
 import queue
 import threading
 from collections.abc import Callable
-from types import CodeType
 
 from bohrbug.runtime.threads.rewrite.place import Place
 
@@ -49,10 +48,3 @@ class Inspecting:
     use_future: Callable[[object, bool, Place], None] = staticmethod(_ignore_future)
     tell: Callable[[object, Place], None] = staticmethod(_ignore)
     ask: Callable[[str, Place], None] = staticmethod(_ignore)
-
-
-def may_inspect(code: CodeType) -> bool:
-    """Whether a function, or one that is nested in it, has such a name."""
-    return not INSPECTED.keys().isdisjoint(code.co_names) or any(
-        may_inspect(nested) for nested in code.co_consts if isinstance(nested, CodeType)
-    )

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from types import AsyncGeneratorType, BuiltinFunctionType, FunctionType, MethodType, ModuleType
 from typing import Any
 
+from bohrbug.accelerator import native, twin
 from bohrbug.runtime.threads.rewrite import builtins_table as table
 from bohrbug.runtime.threads.rewrite import by_value, halfway, held, hooks, orders, unknown
 from bohrbug.runtime.threads.rewrite.classes import FOREIGN
@@ -72,6 +73,12 @@ def _read_behind(iterator: Any, place: Place) -> None:
         hooks.tell_whole(thing, False, place)
 
 
+def _step_over(container: Any, place: Place) -> None:
+    """The next item of a container is asked for by an index that the loop keeps itself."""
+    hooks.tell_whole(container, False, place)
+
+
+@twin
 def step(iterator: Any, place: Place) -> None:
     """The next item of ``iterator`` is about to be asked for.
 
@@ -80,11 +87,11 @@ def step(iterator: Any, place: Place) -> None:
     role = table.ITERATORS[type(iterator)]
     if role and hooks.active:
         if sys.getrefcount(iterator) > held.by_loop:
-            advance(iterator, place, 0)
+            advance(iterator, place)
         elif role is not table.OVER_NOTHING:
-            _step_into(iterator, place, 0)
+            _step_into(iterator, place)
     elif _CONTAINER[type(iterator)] and hooks.active:
-        hooks.tell_whole(iterator, False, place)
+        _step_over(iterator, place)
 
 
 def step_of_comprehension(iterator: Any, place: Place) -> None:
@@ -94,11 +101,11 @@ def step_of_comprehension(iterator: Any, place: Place) -> None:
     """
     if table.ITERATORS[type(iterator)] and hooks.active:
         if sys.getrefcount(iterator) > held.by_comprehension:
-            advance(iterator, place, 0)
+            advance(iterator, place)
         else:
-            _step_into(iterator, place, 0)
+            _step_into(iterator, place)
     elif _CONTAINER[type(iterator)] and hooks.active:
-        hooks.tell_whole(iterator, False, place)
+        _step_over(iterator, place)
 
 
 def advance(iterator: Any, place: Place, depth: int = 0) -> None:
@@ -137,7 +144,7 @@ def _what_goes_on(iterator: Any) -> Any:
     return next((each for each in gc.get_referents(iterator) if type(each) in behind), iterator)
 
 
-def _step_into(iterator: Any, place: Place, depth: int, read: Read = hooks.read_whole) -> None:
+def _step_into(iterator: Any, place: Place, depth: int = 0, read: Read = hooks.read_whole) -> None:
     """What lies under an iterator that C code advances: containers and further iterators.
 
     Parameters:
@@ -192,6 +199,17 @@ def _step_into_others(iterator: Any, place: Place, depth: int, read: Read) -> No
         ):
             Calls.tell(referent, (), place)
 
+
+if native is not None:
+    native.use_iteration(
+        held.by_loop_in_c(),
+        table.ITERATORS,
+        _CONTAINER,
+        table.OVER_NOTHING,
+        _step_into,
+        advance,
+        _step_over,
+    )
 
 _Tee: type = vars(itertools)["_tee"]
 _DataOfTee: type = vars(itertools)["_tee_dataobject"]

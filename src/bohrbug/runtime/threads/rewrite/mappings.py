@@ -12,17 +12,14 @@ import weakref
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from bohrbug.runtime.threads.leftovers import forgotten_afterwards
 from bohrbug.runtime.threads.rewrite.named import Named
 
 # A test may put something else in its place.
 _open = open
 
 _contents: dict[int, Named] = {}
-
-
-def forget_contents() -> None:
-    """At the end of an execution."""
-    _contents.clear()
+forgotten_afterwards(_contents)
 
 
 def contents_of(number: int) -> Named:

@@ -14,6 +14,7 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
+from bohrbug.runtime.threads.leftovers import forgotten_afterwards
 from bohrbug.runtime.threads.rewrite.named import Named
 
 DATA: Any = _ctypes._SimpleCData.__mro__[1]
@@ -79,13 +80,7 @@ class _Block:
 # By their first addresses, in order.
 _starts: list[int] = []
 _blocks: list[_Block] = []
-
-
-def forget() -> None:
-    """At the end of an execution."""
-    if _starts:
-        _starts.clear()
-        _blocks.clear()
+forgotten_afterwards(_starts, _blocks)
 
 
 def _block_at(start: int, end: int) -> _Block | None:
@@ -99,7 +94,8 @@ def _block_at(start: int, end: int) -> _Block | None:
 
 def _add(keep: object, start: int, end: int) -> _Block:
     if len(_blocks) >= _MOST:
-        forget()
+        _starts.clear()
+        _blocks.clear()
     index = bisect_right(_starts, start)
     block = _Block(keep, start, end)
     _starts.insert(index, start)
