@@ -72,7 +72,6 @@ NAMES = {dotted_name(path) for path in MODULES}
 
 
 KNOWN_CIRCLES = (
-    {"data.owners", "data.shadows", "data.variables"},
     {
         *("aftermath", "checks", "clock", "control", "deciding", "deferred_signals", "ending"),
         *("execution", "lifecycle", "monitoring", "outside", "raised", "recorded", "recording"),
@@ -80,8 +79,6 @@ KNOWN_CIRCLES = (
     },
     {"pending", "recording", "session", "streams"},
     {"replayed_stream", "replaying"},
-    {"explorer", "parallel.chief"},
-    {"engines", "serving"},
     {"item_protocol", "plugin"},
 )
 """Modules of one package that name each other's types; to be taken apart, and not to be joined."""

@@ -2,25 +2,68 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
+from typing import Protocol
 
+from bohrbug.exploration.caveats import Caveats
+from bohrbug.exploration.directing import Directing
 from bohrbug.exploration.figures import Figures, Signature
+from bohrbug.exploration.ongoing import Ongoing
 from bohrbug.exploration.parallel.crew import Crew
 from bohrbug.exploration.parallel.messages import Piece
 from bohrbug.exploration.parallel.worker import Task
 from bohrbug.model.outcome import OutcomeKind
 from bohrbug.model.plan import Plan
-from bohrbug.search.divisible import is_divisible
-
-if TYPE_CHECKING:
-    from bohrbug.exploration.explorer import Explorer
+from bohrbug.model.trace import Trace
+from bohrbug.search.divisible import State, is_divisible
+from bohrbug.search.strategy import Strategy
 
 LOOKS = 3
 """Executions of a plan that showed a worker more of the test: one may rewrite, the next see."""
 
 
-def search_together(explorer: Explorer, settle: Callable[[int], object] | None) -> None:
+class Shared(Ongoing, Protocol):
+    """An exploration whose search workers do."""
+
+    directing: Directing
+    caveats: Caveats
+
+    @property
+    def strategy(self) -> Strategy:
+        """Makes its plans."""
+        ...
+
+    @property
+    def is_saving(self) -> bool:
+        """Whether it is time to save."""
+        ...
+
+    def save(self, pieces: Sequence[State] = ()) -> None:
+        """Keep the state of the search, with the work that is with other processes."""
+        ...
+
+    def restart(self) -> None:
+        """Let the search begin again."""
+        ...
+
+    def keep_failure(self, trace: Trace, is_counted: bool = False) -> None:
+        """Confirm and keep a failure."""
+        ...
+
+    def keep_findings(self) -> None:
+        """Keep what was found in a file."""
+        ...
+
+    def take_figures(self, figures: Figures) -> None:
+        """Add up what a worker has counted."""
+        ...
+
+    def tell_progress(self, more: int) -> None:
+        """Tell how it goes, with executions beyond those that are counted."""
+        ...
+
+
+def search_together(explorer: Shared, settle: Callable[[int], object] | None) -> None:
     """Search with worker processes, until nothing is left or all has to begin again.
 
     Parameters:
@@ -45,7 +88,7 @@ def search_together(explorer: Explorer, settle: Callable[[int], object] | None) 
 class _ExplorersChief:
     """See :class:`~bohrbug.exploration.parallel.crew.Chief`."""
 
-    def __init__(self, explorer: Explorer) -> None:
+    def __init__(self, explorer: Shared) -> None:
         self._explorer = explorer
 
     @property

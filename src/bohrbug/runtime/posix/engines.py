@@ -8,13 +8,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from bohrbug.model.plan import Plan
 
 if TYPE_CHECKING:
     from bohrbug.runtime.posix.segment import Segment
-    from bohrbug.runtime.posix.serving import Server
 
 
 class Engine(Enum):
@@ -38,6 +37,25 @@ _FASTEST_FIRST = (Engine.SNAPSHOT, Engine.FORK_SERVER)
 
 _MOST_LOSSES = 20
 """Processes in a row that were lost after a single execution: restoring pays no more."""
+
+
+class Serving(Protocol):
+    """A program that waits for orders to make executions.
+
+    Attributes:
+        engine: what it does for each execution.
+        is_safe: its forks are to leave nothing behind.
+        executions: how many it has made.
+    """
+
+    engine: Engine
+    is_safe: bool
+    executions: int
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether it is no more."""
+        ...
 
 
 class Choice:
@@ -108,7 +126,7 @@ class Choice:
             self.drop(Engine.SNAPSHOT, "the program starts processes")
             self.leaves_something = True
 
-    def take_in(self, server: Server, segment: Segment, executions: int) -> None:
+    def take_in(self, server: Serving, segment: Segment, executions: int) -> None:
         """Take note of how a waiting program has carried out an order.
 
         Parameters:

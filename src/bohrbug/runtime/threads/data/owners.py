@@ -6,7 +6,7 @@ import dis
 import os
 import sys
 import weakref
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from bohrbug.model.operation import ResourceId
 from bohrbug.model.site import site_of
@@ -15,8 +15,13 @@ from bohrbug.runtime.threads.data.kinds import GLOBALS, Kind, name_of
 from bohrbug.runtime.threads.data.places import Place
 from bohrbug.runtime.threads.data.shadows import IdentityKey, Shadow, shown
 
-if TYPE_CHECKING:
-    from bohrbug.runtime.threads.data.variables import Variables
+
+class Naming(Protocol):
+    """Names the objects of one execution."""
+
+    def next_name(self) -> ResourceId:
+        """An id for an object that the running task is the first to ask for."""
+        ...
 
 
 # A class with slots of its own could not be a base beside ``weakref.ref``.
@@ -44,7 +49,7 @@ class Owner:
     kind: Kind
     # Of a file, whose path is gone with it.
     label: str | None
-    variables: Variables
+    variables: Naming
     name: ResourceId | None
     # Where it was first touched.
     place: Place | None

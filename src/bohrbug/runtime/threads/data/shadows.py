@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Any, Protocol
 
 from bohrbug.accelerator.plain import plain
 from bohrbug.model.operation import ResourceId
-
-if TYPE_CHECKING:
-    from bohrbug.runtime.threads.data.owners import Owner
-
+from bohrbug.runtime.threads.data.kinds import Kind
 
 Accesses = dict[int, int]
 """When variables were last accessed: ``{place and task, as one int: epoch}``."""
@@ -19,6 +16,25 @@ NO_ACCESSES: Accesses = {}
 
 SEVERAL = -1
 """In place of the index of the only task that ever touched a variable."""
+
+
+class Owned(Protocol):
+    """An object that has variables, as they know it."""
+
+    kind: Kind
+
+    @property
+    def resource_id(self) -> ResourceId:
+        """Names the object."""
+        ...
+
+    def target(self) -> Any:
+        """The object, or ``None`` if it is no more."""
+        ...
+
+    def describe(self, shadow: Shadow) -> str:
+        """The label of one of its variables."""
+        ...
 
 
 @plain
@@ -49,7 +65,7 @@ class Shadow:
     )
 
     def __init__(
-        self, owner: Owner, key: object, container: Shadow | None, is_item: bool, sole: int
+        self, owner: Owned, key: object, container: Shadow | None, is_item: bool, sole: int
     ) -> None:
         self.owner = owner
         self.key = key
@@ -96,7 +112,7 @@ class IdentityKey:
 
     __slots__ = ("owner",)
 
-    def __init__(self, owner: Owner) -> None:
+    def __init__(self, owner: Owned) -> None:
         self.owner = owner
 
 
