@@ -138,7 +138,7 @@ def cause_and_traces(
     test = Test(program, finals[number % len(finals)][1], alike)
     traces = list(test.all())
     failing = [trace for trace in traces if trace.outcome.is_failure]
-    budget = Budget.of(executions, 1e9)
+    budget = Budget(executions)
     return find_cause(failing[number % len(failing)], test.execute, budget), traces
 
 

@@ -12,6 +12,7 @@ from bohrbug.exploration.learning import Learner
 from bohrbug.exploration.options import ExploreOptions
 from bohrbug.exploration.platform import Platform
 from bohrbug.exploration.result import Result
+from bohrbug.exploration.spending import Spending
 from bohrbug.exploration.verdicts import Verdict, VerdictKind
 from bohrbug.model.operation import READ, WRITE, Operation, Site
 from bohrbug.model.outcome import Access, Divergence, Outcome, OutcomeKind, Race
@@ -55,7 +56,9 @@ def findings(runtime: Replaying, **options: Any) -> tuple[Findings, Result]:
     given = ExploreOptions(minimise=False, causes=0, **options)
     platform = Platform(cast(Runtime, runtime))
     learner = Learner(platform.runtime, given.conditions())
-    found = Findings(given, result, learner, platform, lambda: "dfs", lambda: False)
+    found = Findings(
+        given, Spending(given.seconds), result, learner, platform, lambda: "dfs", lambda: False
+    )
     return found, result
 
 

@@ -17,6 +17,7 @@ from bohrbug.exploration.options import ExploreOptions
 from bohrbug.exploration.platform import Platform
 from bohrbug.exploration.result import Failure, Result
 from bohrbug.exploration.saving import ResumeError, Saved, check_points
+from bohrbug.exploration.spending import Spending
 from bohrbug.exploration.store import ExplorationStore, Subject, kept_in, look
 from bohrbug.exploration.verdicts import Caveat, CaveatKind, Verdict, VerdictKind
 from bohrbug.model.outcome import Outcome, OutcomeKind
@@ -76,7 +77,9 @@ def findings() -> Findings:
     # Nothing is executed.
     platform = Platform(cast(Runtime, None))
     learner = Learner(platform.runtime, OPTIONS.conditions())
-    found = Findings(OPTIONS, result, learner, platform, lambda: "dfs", lambda: False)
+    found = Findings(
+        OPTIONS, Spending(OPTIONS.seconds), result, learner, platform, lambda: "dfs", lambda: False
+    )
     outcome = Outcome(OutcomeKind.ASSERTION, "AssertionError", "0", "AssertionError")
     trace = Trace(outcome=outcome)
     failure = Failure(

@@ -20,6 +20,7 @@ from bohrbug.exploration.progress import Progress
 from bohrbug.exploration.repeating import difference_when_repeated
 from bohrbug.exploration.result import Result
 from bohrbug.exploration.saving import Saved, check_points
+from bohrbug.exploration.spending import Spending
 from bohrbug.exploration.surroundings import Surroundings
 from bohrbug.exploration.trying_again import TryingAgain
 from bohrbug.exploration.verdicts import (
@@ -103,8 +104,10 @@ class Explorer:
         # What can't be saved can't be kept.
         self._keeper = keeper if keeper is not None and is_divisible(self.strategy) else None
         self.is_interrupted = False
+        self.spending = Spending(options.seconds)
         self.findings = Findings(
             options,
+            self.spending,
             self.result,
             self.learner,
             platform,
@@ -119,7 +122,6 @@ class Explorer:
         # Executions that hung, and are executed again once more is seen: the races are told then.
         self._unended: list[Trace] = []
         self._warm_up = WarmUp(self)
-        self._started = 0.0
         self._shown = 0.0
         self._guard: Guard = NoGuard()
         # Of the executions that the runtime of this process has made, those that are no follow-ups.
@@ -145,7 +147,7 @@ class Explorer:
     def explore(self) -> Result:
         """Execute plans until a failure is found, nothing is left or the budget is spent."""
         result = self.result
-        self._started = _now()
+        self.spending.begin()
         state = random.getstate()
         searched = False
         self._guard = self.runtime.guard(
@@ -165,7 +167,7 @@ class Explorer:
                 self._keeper.close()
             self._guard.stop()
             random.setstate(state)
-        result.seconds = _now() - self._started
+        result.seconds = self.spending.spent
         result.follow_ups = self.runtime.made - self._made_to_search
         result.diverged = self.caveats.diverged
         self.caveats.note_unconfirmed(kind for kind, *_ in self.findings.unconfirmed)
@@ -350,13 +352,9 @@ class Explorer:
             self.is_interrupted
             or options.left_after(result.executions) <= 0
             or (not options.keep_going and bool(result.failures))
-            or (options.seconds is not None and self._is_time_up())
+            or self.spending.is_over
             or bool(self.caveats.hung)
         )
-
-    def _is_time_up(self) -> bool:
-        seconds = self.options.seconds
-        return seconds is not None and _now() - self._started >= seconds
 
     def execute(self, plan: Plan, watch: bool = False) -> tuple[Trace, int] | None:
         """See :class:`~bohrbug.exploration.ongoing.Ongoing`."""
@@ -422,7 +420,7 @@ class Explorer:
                 Progress(
                     self.result.executions + more,
                     self.options.executions,
-                    now - self._started,
+                    self.spending.spent,
                     len(self.result.failures),
                     len(self.findings.races),
                     self.strategy.progress(),
@@ -467,7 +465,7 @@ class Explorer:
             diverged=self.caveats.diverged,
             steps=result.points,
             tasks=result.tasks,
-            seconds=_now() - self._started,
+            seconds=self.spending.spent,
             proposed=self._proposed,
             restarts=self._restarts,
             longest_passed=self.learner.longest_passed,
@@ -501,7 +499,7 @@ class Explorer:
         """Keep what can be resumed; throw away what is done."""
         if self._keeper is None:
             return
-        unfinished = self.is_interrupted or self._is_time_up()
+        unfinished = self.is_interrupted or self.spending.is_over
         if searched and unfinished and self._proposed and not self.caveats.hung:
             self.save()
         else:
@@ -528,7 +526,7 @@ class Explorer:
         result.points, result.tasks = saved.steps, saved.tasks
         self.caveats = Caveats(list(saved.notes), dict(saved.uncontrolled), saved.diverged)
         self._proposed, self._restarts = saved.proposed, saved.restarts
-        self._started = _now() - saved.seconds
+        self.spending.begin(saved.seconds)
         self.learner.note_pass(saved.longest_passed)
         strategy.restore(saved.strategy)
         for piece in saved.pieces:

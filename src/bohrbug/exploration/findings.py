@@ -21,6 +21,7 @@ from bohrbug.exploration.minimisation.systematic import (
 from bohrbug.exploration.options import ExploreOptions
 from bohrbug.exploration.platform import Platform
 from bohrbug.exploration.result import Failure, Result
+from bohrbug.exploration.spending import HALF, LITTLE, Spending
 from bohrbug.model.cause import Strength
 from bohrbug.model.conditions import Level
 from bohrbug.model.outcome import Outcome, OutcomeKind, Race
@@ -45,6 +46,7 @@ class Findings:
 
     Parameters:
         options: of the exploration.
+        spending: the time that it may take.
         result: where failures go.
         learner: knows the conditions of now, and executes replays.
         platform: of the test.
@@ -55,6 +57,7 @@ class Findings:
     def __init__(
         self,
         options: ExploreOptions,
+        spending: Spending,
         result: Result,
         learner: Learner,
         platform: Platform,
@@ -62,6 +65,7 @@ class Findings:
         is_interrupted: Callable[[], bool],
     ) -> None:
         self._options = options
+        self._spending = spending
         self._result = result
         self._learner = learner
         self._platform = platform
@@ -335,7 +339,9 @@ class Findings:
 
     def _minimise(self, failure: Failure) -> None:
         signature = failure.outcome.signature()
-        budget = Budget.of(MOST, self._options.seconds)
+        # Most tests guard themselves with timeouts that they never expect to fire.
+        part = LITTLE if failure.early_timeouts else HALF
+        budget = self._spending.share(part, MOST)
         conditions = failure.plan.conditions
 
         def replay(plan: Plan) -> Trace:
@@ -370,7 +376,7 @@ class Findings:
             return
         if options.causes and not self._is_interrupted():
             self._find_out_when_it_was_raised(failure)
-            budget = Budget.of(options.causes, options.causes_seconds)
+            budget = self._spending.share(HALF, options.causes, options.causes_seconds)
             conditions = failure.plan.conditions
 
             def execute(plan: Plan) -> Trace:
@@ -393,9 +399,8 @@ class Findings:
         """Find out on which builds of Python each failure can happen."""
         if self._is_interrupted() or self._options.level == Level.SYNC.value:
             return
-        for failure in self._result.failures:
-            if failure.outcome.kind is OutcomeKind.RACE:
-                continue
-            budget = Budget.of(MOST_WITH_THE_GIL, self._options.seconds)
+        failures = [f for f in self._result.failures if f.outcome.kind is not OutcomeKind.RACE]
+        for number, failure in enumerate(failures):
+            budget = self._spending.share(1 / (len(failures) - number), MOST_WITH_THE_GIL)
             points = self._learner.conditions.points
             failure.interpreter = self._platform.interpreter_of(failure, points, budget)

@@ -21,16 +21,6 @@ class Budget:
     executions: int
     until: float = math.inf
 
-    @classmethod
-    def of(cls, executions: int, seconds: float | None) -> Budget:
-        """A budget that begins now.
-
-        Parameters:
-            executions: how many.
-            seconds: of real time; ``None`` is as long as it takes.
-        """
-        return cls(executions, math.inf if seconds is None else _now() + seconds)
-
     def is_spent(self) -> bool:
         """Whether nothing is left."""
         return self.executions <= 0 or _now() >= self.until

@@ -1,0 +1,62 @@
+"""How the time that an exploration may take is spent: on searching, and on what was found."""
+
+from __future__ import annotations
+
+import math
+import time
+
+from bohrbug.exploration.minimisation.budget import Budget
+
+OVERTIME = 0.15
+"""What follows up a failure that is found last may take so much longer than the budget."""
+
+HALF = 0.5
+"""Of the time that is left: for making a failure smaller, and of the rest for its cause."""
+
+LITTLE = 0.1
+"""Of the time that is left: for a failure that may turn out to need a timeout to fire early."""
+
+_now = time.perf_counter
+
+
+class Spending:
+    """The time of one exploration.
+
+    Parameters:
+        seconds: of real time that it may take; ``None`` is as long as it takes.
+    """
+
+    __slots__ = ("_began", "_seconds")
+
+    def __init__(self, seconds: float | None) -> None:
+        self._seconds = math.inf if seconds is None else seconds
+        self._began = _now()
+
+    def begin(self, spent: float = 0.0) -> None:
+        """It begins now.
+
+        Parameters:
+            spent: the seconds that were spent in an earlier process.
+        """
+        self._began = _now() - spent
+
+    @property
+    def spent(self) -> float:
+        """The seconds that it has taken so far."""
+        return _now() - self._began
+
+    @property
+    def is_over(self) -> bool:
+        """Whether nothing is left for searching."""
+        return self.spent >= self._seconds
+
+    def share(self, part: float, executions: int, most: float = math.inf) -> Budget:
+        """A part of the time that is left, overtime included, for following up a failure.
+
+        Parameters:
+            part: of that time.
+            executions: that may be made.
+            most: seconds that it is at most.
+        """
+        left = self._began + self._seconds * (1 + OVERTIME) - _now()
+        return Budget(executions, _now() + min(max(left, 0.0) * part, most))

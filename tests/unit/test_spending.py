@@ -1,0 +1,69 @@
+"""The time of an exploration, and what of it goes to following up failures."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from bohrbug.exploration import spending
+from bohrbug.exploration.minimisation import budget
+from bohrbug.exploration.spending import OVERTIME, Spending
+
+
+class Watch:
+    """Tells the time that it is set to."""
+
+    def __init__(self) -> None:
+        self.now = 1_000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def watch(monkeypatch: pytest.MonkeyPatch) -> Watch:
+    watch = Watch()
+    monkeypatch.setattr(spending, "_now", watch)
+    monkeypatch.setattr(budget, "_now", watch)
+    return watch
+
+
+def test_a_failure_that_is_found_last_gets_a_share_of_the_overtime(watch: Watch) -> None:
+    time = Spending(10.0)
+    watch.now += 10.0
+    assert time.is_over
+    share = time.share(0.5, 7)
+    assert share.executions == 7
+    assert share.until == pytest.approx(watch.now + 0.5 * 10.0 * OVERTIME)
+
+
+def test_all_shares_together_end_with_the_overtime(watch: Watch) -> None:
+    time = Spending(10.0)
+    watch.now += 9.0
+    for part in (0.5, 0.5, 0.5, 0.5, 1.0):
+        watch.now = time.share(part, 1).until
+    assert watch.now == pytest.approx(1_000.0 + 10.0 * (1 + OVERTIME))
+    assert time.share(1.0, 1).is_spent()
+
+
+def test_a_share_is_at_most_so_many_seconds(watch: Watch) -> None:
+    assert Spending(100.0).share(0.5, 1, 3.0).until == watch.now + 3.0
+
+
+def test_without_a_limit_shares_have_none_either(watch: Watch) -> None:
+    time = Spending(None)
+    watch.now += 1e9
+    assert not time.is_over
+    assert time.share(0.1, 1).until == math.inf
+    assert time.share(0.1, 1, 3.0).until == watch.now + 3.0
+
+
+def test_what_an_earlier_process_has_spent_counts(watch: Watch) -> None:
+    time = Spending(10.0)
+    time.begin(spent=8.0)
+    watch.now += 1.0
+    assert time.spent == 9.0
+    assert not time.is_over
+    watch.now += 1.0
+    assert time.is_over
