@@ -104,6 +104,24 @@ def test_a_test_that_holds_says_so(folder: Folder) -> None:
     assert not folder.reproductions()
 
 
+def test_an_inconclusive_test_is_not_counted_as_passed(folder: Folder) -> None:
+    folder.write(
+        "test_endless.py",
+        """
+        import threading
+        def test_endless():
+            thread = threading.Thread(target=print)
+            thread.start()
+            for _ in iter(int, 1): pass
+        """,
+    )
+    done = folder.pytest("--bohrbug", "--bohrbug-hang-seconds=0.5", "-v")
+    assert "test_endless INCONCLUSIVE (after " in done.out, done.out
+    assert "= 1 inconclusive in " in done.out
+    assert "passed" not in done.out
+    assert done.code == 0
+
+
 def test_classes_parameters_and_unittest(folder: Folder) -> None:
     folder.write(
         "test_kinds.py",

@@ -267,7 +267,8 @@ class BohrbugPlugin:
         if hasattr(report, "wasxfail"):
             return None
         if data["verdict"] == "inconclusive":
-            return "passed", "?", (f"PASSED ({data['line']})", {"yellow": True})
+            line = data["line"].removeprefix("inconclusive ")
+            return "inconclusive", "?", (f"INCONCLUSIVE ({line})", {"yellow": True})
         return "passed", ".", (f"PASSED ({data['line']})", {"green": True})
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
