@@ -57,6 +57,8 @@ from bohrbug.exploration.store import ExplorationStore, Subject, kept_in, look
 from bohrbug.paths import display_path
 from bohrbug.platforms.posix.command import KIND as NATIVE
 from bohrbug.platforms.threads.replaying import replay
+from bohrbug.report.formats import FORMATS
+from bohrbug.report.formats.sarif import Told
 from bohrbug.report.replayed import failure_replayed, replay_words
 from bohrbug.report.text import render_failure
 from bohrbug.report.wording import plural
@@ -456,10 +458,22 @@ def run_in_pytest(
 @main.command(epilog=_EXPLAIN_CODES, short_help="Print the report in a reproduction FILE.")
 @click.argument("file", type=click.Path(path_type=Path, readable=False))
 @click.option("--full", is_flag=True, help="Show every step, however many there are.")
-def explain(file: Path, full: bool) -> None:
+@click.option(
+    "--format",
+    "format_name",
+    type=click.Choice(["text", *FORMATS]),
+    default="text",
+    help="As text, or for other tools: Perfetto, code scanning, a diagram.",
+)
+def explain(file: Path, full: bool, format_name: str) -> None:
     """Print the report of the failure in a reproduction FILE, without executing anything."""
     reproduction = _reproduction(file)
     edited = show_as_recorded(reproduction.texts)
+    if format_name != "text":
+        replay = f"bohrbug replay {shlex.quote(str(file))}"
+        told = Told(reproduction.failure, reproduction.test, replay)
+        click.echo(FORMATS[format_name](told))
+        return
     render_failure(
         reproduction.failure,
         Console(),

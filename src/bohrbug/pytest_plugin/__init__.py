@@ -43,6 +43,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="forget the failing schedules that are remembered of the tests of this run",
     )
     group.addoption(
+        "--bohrbug-sarif",
+        metavar="FILE",
+        help="write the failures as a SARIF log, for code scanning and editors",
+    )
+    group.addoption(
         "--bohrbug-no-memory",
         action="store_true",
         help="neither try the failing schedules of earlier runs nor remember those of this one",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 import sys
 from collections.abc import Generator
@@ -19,7 +20,7 @@ from bohrbug.exploration.reproduction import (
     read_reproduction,
 )
 from bohrbug.exploration.result import Failure, Result
-from bohrbug.pytest_plugin import async_items, hooks, internals
+from bohrbug.pytest_plugin import async_items, for_ci, hooks, internals
 from bohrbug.pytest_plugin.execution import ItemExecution
 from bohrbug.pytest_plugin.item_protocol import ItemProtocol
 from bohrbug.pytest_plugin.measuring import tell_coverage
@@ -275,6 +276,24 @@ class BohrbugPlugin:
         """The section at the end."""
         untold = terminalreporter.config.option.tbstyle == "no"
         self._summary.write(terminalreporter, with_failures=untold)
+        if hasattr(self._config, "workerinput"):
+            # The process that started this worker of pytest-xdist knows all of the session.
+            return
+        sarif = self._config.getoption("bohrbug_sarif")
+        if not sarif and os.environ.get("GITHUB_ACTIONS") != "true":
+            return
+        files = self._summary.reproductions
+        told = for_ci.told_of(files, {file: self.replay_command(Path(file)) for file in files})
+        root = self._config.rootpath
+        try:
+            if sarif:
+                for_ci.write_sarif(self._config.invocation_params.dir / sarif, told, root)
+            lines = for_ci.for_github(told, self._summary.verdicts, root, os.environ)
+        except OSError as error:
+            terminalreporter.line(f"bohrbug: {error.filename}: {error.strerror}", red=True)
+        else:
+            for line in lines:
+                terminalreporter.line(line)
 
 
 def _encoding(stream: Any) -> str:

@@ -37,6 +37,11 @@ def report_data(result: Result) -> dict[str, Any]:
         "seconds": result.seconds,
         "races": [race.label for race in result.races],
         "untimely": [_failure_line(result.test, failure) for failure in result.untimely],
+        "reproductions": [
+            str(failure.reproduction)
+            for failure in result.failures
+            if failure.reproduction is not None
+        ],
         "failures": [_failure_line(result.test, failure) for failure in result.failures],
         # Plain text, and without those that are listed as untimely.
         "caveats": [
@@ -66,6 +71,7 @@ class Summary:
     trouble: Counter[str] = field(default_factory=Counter)
     untimely: list[str] = field(default_factory=list)
     failures: list[str] = field(default_factory=list)
+    reproductions: list[str] = field(default_factory=list)
     replayed: list[str] = field(default_factory=list)
 
     def add(self, data: dict[str, Any]) -> None:
@@ -90,6 +96,7 @@ class Summary:
             self.trouble[data["trouble"]] += 1
         self.untimely.extend(data["untimely"])
         self.failures.extend(data["failures"])
+        self.reproductions.extend(data["reproductions"])
 
     def write(self, reporter: pytest.TerminalReporter, *, with_failures: bool = False) -> None:
         """Print the section.
