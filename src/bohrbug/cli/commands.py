@@ -345,6 +345,21 @@ def _replayed(
     return replayed
 
 
+def replayed_once(file: Path, reproduction: Reproduction) -> Replay | None:
+    """Replay a reproduction of a Python test, without a report of our own.
+
+    Returns:
+        ``None`` if pytest did not run the test; it has said why.
+    """
+    if reproduction.target.get("kind") == "pytest":
+        return _replayed_in_pytest(file, reproduction, [])[0]
+    try:
+        test = program_of(reproduction.target)
+    except ProgramError as error:
+        usage_error(str(error))
+    return replay(reproduction, OutputKeeper(test, show=False))
+
+
 def _update(file: Path, reproduction: Reproduction, replayed: Replay) -> str:
     """Write what was found in an edited program over the file; what to say about it."""
     edit = replayed.edit
@@ -387,6 +402,22 @@ def _show_replayed(failure: Failure, test: str, printed: str) -> None:
 def _replayed_with_pytest(
     file: Path, reproduction: Reproduction, with_pdb: bool, times: int, verbose: bool
 ) -> Replay:
+    arguments = [
+        f"--bohrbug-times={times}",
+        *(["-s"] if verbose else []),
+        *(["--pdb"] if with_pdb else []),
+    ]
+    replayed, code = _replayed_in_pytest(file, reproduction, arguments)
+    if replayed is None:
+        # The test was not run: pytest has said why.
+        leave(USAGE if code else NOTHING_FOUND)
+    return replayed
+
+
+def _replayed_in_pytest(
+    file: Path, reproduction: Reproduction, arguments: Sequence[str]
+) -> tuple[Replay | None, int]:
+    """What pytest's replays gave, if it made any, and its exit code."""
     # Not needed for anything else.
     import pytest
 
@@ -401,16 +432,8 @@ def _replayed_with_pytest(
             self.last = replayed
 
     recorder = Recorder()
-    arguments = [
-        f"--bohrbug-times={times}",
-        *(["-s"] if verbose else []),
-        *(["--pdb"] if with_pdb else []),
-    ]
     code = run_in_pytest(file, reproduction, arguments, recorder)
-    if recorder.last is None:
-        # The test was not run: pytest has said why.
-        leave(USAGE if code else NOTHING_FOUND)
-    return recorder.last
+    return recorder.last, code
 
 
 def run_in_pytest(
@@ -467,6 +490,8 @@ def explain(file: Path, full: bool) -> None:
         test=reproduction.test,
         full=full,
     )
+    if reproduction.natively:
+        click.echo(f"\nWith ordinary threads (bohrbug export)\n  {reproduction.natively}")
     if edited:
         names = ", ".join(display_path(name) for name in edited)
         click.echo(f"\nEdited since, and shown as recorded: {names}")

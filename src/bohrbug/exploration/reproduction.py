@@ -72,6 +72,8 @@ class Reproduction:
         python: version of the interpreter.
         texts: the text of the program where something was recorded, by file name; empty
             in files that do not tell.
+        natively: what came of exporting it as a test for ordinary threads, a sentence; empty
+            if nobody has tried.
     """
 
     target: dict[str, Any]
@@ -81,6 +83,7 @@ class Reproduction:
     failure: Failure
     python: str = field(default_factory=platform.python_version)
     texts: dict[str, FileText] = field(default_factory=dict)
+    natively: str = ""
 
     def to_json(self) -> dict[str, Any]:
         """The file's content."""
@@ -94,6 +97,7 @@ class Reproduction:
             "options": options_to_json(self.options),
             "points": self.points,
             "texts": {name: text_to_json(text) for name, text in self.texts.items()},
+            **({"natively": self.natively} if self.natively else {}),
             **failure_to_json(failure),
         }
 
@@ -299,6 +303,7 @@ def read_reproduction(path: Path) -> Reproduction:
             failure,
             data["python"],
             {name: text_from_json(text) for name, text in texts.items()},
+            a_string(data.get("natively", ""), "natively"),
         )
     except (KeyError, TypeError, ValueError) as error:
         trouble = f"there is no {error}" if isinstance(error, KeyError) else str(error)
