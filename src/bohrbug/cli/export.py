@@ -12,24 +12,26 @@ import click
 
 from bohrbug.cli.commands import replayed_once
 from bohrbug.cli.exploring import FOUND, INCONCLUSIVE, NOTHING_FOUND, leave, usage_error
+from bohrbug.cli.programs import program_of
 from bohrbug.cli.trust import check_trust, trust_option
 from bohrbug.exploration.reproduction import Reproduction, ReproductionError, read_reproduction
 from bohrbug.exploration.result import Interpreter as Builds
 from bohrbug.export.confirming import (
     DEADLOCKS,
     Confirmation,
-    Interpreter,
     confirm,
     expected_of,
     interpreter_at,
 )
 from bohrbug.export.order import ForcedOrder, order_of
-from bohrbug.export.refusals import CannotExport, check_exportable, has_event_loop
+from bohrbug.export.refusals import CannotExport, check_exportable
+from bohrbug.export.steps import ForcedSteps, has_event_loop, steps_of
 from bohrbug.export.text import Story, name_of, text_of
 from bohrbug.model.outcome import Outcome
 from bohrbug.model.trace import Trace
 from bohrbug.paths import display_path
 from bohrbug.platforms.posix.command import KIND as NATIVE
+from bohrbug.platforms.threads.coroutine_functions import CoroutineTest
 
 _CODES = """\b
 Exit codes:
@@ -117,7 +119,7 @@ class _Written:
     story: Story
 
 
-def _order_of(file: Path, reproduction: Reproduction) -> tuple[ForcedOrder, Trace]:
+def _order_of(file: Path, reproduction: Reproduction) -> tuple[ForcedOrder | ForcedSteps, Trace]:
     """The failure's turns, from a replay in this process: a file does not name instructions."""
     printed = io.StringIO()
     with contextlib.chdir(Path.cwd()), contextlib.redirect_stdout(printed):
@@ -127,15 +129,14 @@ def _order_of(file: Path, reproduction: Reproduction) -> tuple[ForcedOrder, Trac
         click.echo("not exported: the failure in the file was not reproduced")
         leave(INCONCLUSIVE)
     if has_event_loop(replayed.trace):
-        # The loop decides; what fails in its own order needs nothing else.
-        return ForcedOrder(()), replayed.trace
+        return steps_of(replayed.trace), replayed.trace
     return order_of(replayed.trace), replayed.trace
 
 
 def _write(
     file: Path,
     reproduction: Reproduction,
-    order: ForcedOrder,
+    order: ForcedOrder | ForcedSteps,
     outcome: Outcome,
     output: Path | None,
 ) -> _Written:
@@ -145,6 +146,7 @@ def _write(
         outcome.message or outcome.kind.value,
         is_deadlock=outcome.kind in DEADLOCKS,
         needs_free_threading=builds in (Builds.FREE_THREADED, Builds.ANOTHER_SCHEDULE),
+        is_coroutine=_is_coroutine(reproduction),
     )
     path = output or Path(name_of(reproduction.test, file.stem.rpartition("-")[2]))
     text = text_of(order, reproduction.target, story, path)
@@ -153,6 +155,12 @@ def _write(
     except OSError as error:
         usage_error(f"{path}: {error.strerror or error}")
     return _Written(path, story)
+
+
+def _is_coroutine(reproduction: Reproduction) -> bool:
+    if reproduction.target.get("kind") != "function":
+        return False
+    return isinstance(program_of(reproduction.target), CoroutineTest)
 
 
 def _words(confirmation: Confirmation) -> str:

@@ -7,6 +7,7 @@ This module is no part of what Bohrbug does: its source is copied into the tests
 from __future__ import annotations
 
 import dis
+import linecache
 import sys
 import threading
 import time
@@ -23,6 +24,7 @@ class At(NamedTuple):
 
     file: str  # the end of its path
     line: int
+    text: str  # of that line; where the file was edited, the nearest line of that text counts
     columns: tuple[int, int]  # where its source text begins and ends, from 0
     instruction: str
     times: int = 1  # on which arrival there since the last turn of this thread
@@ -34,7 +36,8 @@ WOKEN = "woken"  # or in Condition.wait, when it is notified but has not got the
 INSIDE = "inside"  # or in the middle of a call, where it waits by itself
 
 LIMIT = 10.0  # seconds that a turn may take to begin, and to end
-WAITING = 0.05  # seconds after which a thread is seen to wait in Condition.wait
+WAITING = 0.05  # seconds after which a thread is seen to wait where it is expected to,
+STUCK = 1.0  # and where it is not
 
 
 class NotForced(Exception):
@@ -43,6 +46,13 @@ class NotForced(Exception):
 
 class Deadlock(Exception):
     """The threads wait for ever."""
+
+
+def line_of(at: At, filename: str) -> int:
+    """Where the line is now."""
+    lines = [line.strip() for line in linecache.getlines(filename)]
+    same = [number for number, text in enumerate(lines, 1) if text == at.text]
+    return min(same, key=lambda number: abs(number - at.line), default=at.line)
 
 
 class Forced:
@@ -111,9 +121,11 @@ class Forced:
             return None
         frame.f_trace_opcodes = True
         name = self.names[threading.get_ident()]
-        if event == "opcode" and self.next_of(name) >= 0:
+        if event in ("call", "opcode") and self.next_of(name) >= 0:
             begin = self.order[self.next_of(name)][1]
-            if begin in places.get(frame.f_lasti, ()):
+            # A function is traced once it has done its first instruction.
+            is_entry = isinstance(begin, At) and begin.instruction == "RESUME"
+            if begin in places.get(frame.f_lasti, ()) and is_entry == (event == "call"):
                 self.arrivals[name] = self.arrivals.get(name, 0) + 1
                 if begin == WOKEN or self.arrivals[name] == begin.times:
                     self.arrive(name)
@@ -121,21 +133,27 @@ class Forced:
 
     def places_in(self, code: CodeType) -> dict[int, set[object]]:
         """Where turns begin in a function: by the offset of the instruction."""
-        path = code.co_filename.replace("\\", "/")
-        begins = {begin for _, begin in self.order if isinstance(begin, At)}
-        begins = {at for at in begins if path == at.file or path.endswith("/" + at.file)}
         found: dict[int, set[object]] = {}
-        if not begins and code is not threading.Condition.wait.__code__:
-            return found
-        for each in dis.get_instructions(code):
-            where = each.positions
-            if code is threading.Condition.wait.__code__ and each.argval == "_acquire_restore":
-                found.setdefault(each.offset, set()).add(WOKEN)
-            if where is not None:
-                columns = (where.col_offset, where.end_col_offset)
-                for at in begins:
-                    if (at.line, at.columns, at.instruction) == (where.lineno, columns, each.opname):
-                        found.setdefault(each.offset, set()).add(at)
+        steps = [(each, each.positions) for each in dis.get_instructions(code) if each.positions]
+        if code is threading.Condition.wait.__code__:
+            for each, _ in steps:
+                if each.argval == "_acquire_restore":
+                    found.setdefault(each.offset, set()).add(WOKEN)
+        path = code.co_filename.replace("\\", "/")
+        for at in {begin for _, begin in self.order if isinstance(begin, At)}:
+            if path != at.file and not path.endswith("/" + at.file):
+                continue
+            line = line_of(at, code.co_filename)
+            there = [(each, where) for each, where in steps if where and where.lineno == line]
+            # Other versions of Python have other columns, and other instructions.
+            alike = [each for each, _ in there if each.opname == at.instruction]
+            exact = [
+                each
+                for each, where in there
+                if each in alike and (where.col_offset, where.end_col_offset) == at.columns
+            ]
+            for each in exact or alike or [each for each, _ in there[:1]]:
+                found.setdefault(each.offset, set()).add(at)
         return found
 
     def body(self, name: str, run: Callable[[], object]) -> None:
@@ -212,7 +230,7 @@ class Forced:
             later = [self.order[index][1] for index in self.coming[name] if index > self.turn]
             may_wait = not later or later[0] in (WOKEN, INSIDE)
             is_done = begin == INSIDE and (name in self.pausing or self.has_ended(name))
-            if self.begun and (is_done or (may_wait and still > WAITING)):
+            if self.begun and (is_done or still > (WAITING if may_wait else STUCK)):
                 self.pass_on(name)
             elif still > LIMIT or (not self.begun and still > WAITING and self.has_ended(name)):
                 raise NotForced(self.stacks(self.standing()))

@@ -7,6 +7,7 @@ them: at an instruction, at the task's begin or end, or in the middle of waiting
 from __future__ import annotations
 
 import dis
+import linecache
 import sysconfig
 from dataclasses import dataclass
 from enum import Enum
@@ -42,12 +43,14 @@ class Place:
     Parameters:
         file: the end of its path, with ``/`` between folders.
         line: from 1.
+        text: of that line, without the spaces around it.
         columns: where its source text begins and ends, from 0.
         instruction: the name of the instruction.
     """
 
     file: str
     line: int
+    text: str
     columns: tuple[int, int]
     instruction: str
 
@@ -193,7 +196,8 @@ def _places(code: CodeType) -> dict[int, Place]:
         if where.col_offset is None or where.end_col_offset is None:
             continue
         columns = (where.col_offset, where.end_col_offset)
-        found[each.offset] = Place(file, where.lineno, columns, each.opname)
+        text = linecache.getline(code.co_filename, where.lineno).strip()
+        found[each.offset] = Place(file, where.lineno, text, columns, each.opname)
     return found
 
 

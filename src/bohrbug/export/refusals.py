@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from bohrbug.model.operation import (
-    CALLBACK,
     CHOOSE,
     EXECUTE,
-    RESUME,
     SIGNAL,
     Operation,
     cancelled_task,
@@ -67,7 +65,3 @@ def _reason_of(operation: Operation) -> str | None:
         return f"it has an operation ({operation.kind.name}) that can't be held up by pausing"
     return None
 
-
-def has_event_loop(trace: Trace) -> bool:
-    """Whether tasks of an event loop take part."""
-    return any(operation.kind in (RESUME, CALLBACK) for operation in trace.operations)

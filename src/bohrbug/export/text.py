@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import inspect
+import json
 import os
 import re
+import textwrap
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
-from bohrbug.export import forced_threads
+from bohrbug.export import forced_loop, forced_threads
 from bohrbug.export.order import ForcedOrder, Moment, Turn
 from bohrbug.export.refusals import CannotExport
+from bohrbug.export.steps import ForcedSteps
 from bohrbug.paths import display_path
 
 _COPIED = "# --8<-- copied from here"
@@ -38,7 +43,9 @@ class Story:
     is_coroutine: bool = False
 
 
-def text_of(order: ForcedOrder, target: Mapping[str, Any], story: Story, output: Path) -> str:
+def text_of(
+    order: ForcedOrder | ForcedSteps, target: Mapping[str, Any], story: Story, output: Path
+) -> str:
     """The text of the file.
 
     Parameters:
@@ -51,17 +58,29 @@ def text_of(order: ForcedOrder, target: Mapping[str, Any], story: Story, output:
         CannotExport: nothing is known by which the test could be called without Bohrbug.
     """
     patience = f", patience={DEADLOCKED_AFTER}" if story.is_deadlock else ""
-    return "\n".join(
-        (
-            _docstring(order, story),
-            _IMPORTS,
-            _program(target, story, output.absolute().parent),
-            _table(order),
-            _TEST.format(guard=_GUARD if story.needs_free_threading else "", patience=patience),
-            _helper(),
-            _MAIN,
+    guard = _GUARD if story.needs_free_threading else ""
+    program = _program(target, story, output.absolute().parent)
+    if isinstance(order, ForcedSteps):
+        parts = (
+            _docstring(story, _ABOUT_LOOP),
+            _IMPORTS_FOR_LOOPS,
+            program,
+            _table_of_steps(order),
+            _TEST.format(guard=guard, forced=f"ForcedLoop(STEPS{patience})"),
+            _source_of(forced_loop),
         )
-    )
+    else:
+        count = order.preemptions
+        cuts = "no preemption" if not count else f"{count} preemption{'s' * (count > 1)}"
+        parts = (
+            _docstring(story, _ABOUT_THREADS.format(cuts=cuts)),
+            _IMPORTS,
+            program,
+            _table(order),
+            _TEST.format(guard=guard, forced=f"Forced(TURNS{patience})"),
+            _source_of(forced_threads),
+        )
+    return "\n".join((*parts, _MAIN))
 
 
 def name_of(test: str, digest: str) -> str:
@@ -75,12 +94,29 @@ _IMPORTS = """\
 from __future__ import annotations
 
 import dis
+import linecache
 import sys
 import threading
 import time
 import traceback
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+HERE = Path(__file__).resolve().parent
+"""
+
+_IMPORTS_FOR_LOOPS = """\
+
+from __future__ import annotations
+
+import asyncio
+import sys
+import threading
+import time
+import traceback
+import weakref
+from pathlib import Path
+from typing import Any
 
 HERE = Path(__file__).resolve().parent
 """
@@ -88,15 +124,20 @@ HERE = Path(__file__).resolve().parent
 _ABOUT_TURNS = """\
 # The threads are called by who has started them: the first one that "0" starts is "0.1".
 # Each pauses where its next turn begins, until the turns before that are over. A turn begins at an
-# instruction of the program: file, line, columns, name of the instruction, and on which arrival
-# there since the last turn of its thread if it is not the first.
+# instruction of the program: file, line and its text, columns, name of the instruction, and on
+# which arrival there since the last turn of its thread if it is not the first.
+#"""
+
+_ABOUT_STEPS = """\
+# The tasks, in the order in which they begin, and the order of their steps: a step goes from one
+# `await` that has to wait to the next.
 #"""
 
 _TEST = '''\
 
-def test_with_ordinary_threads():
-    """Run the test with its threads in the order of TURNS."""
-{guard}    Forced(TURNS{patience}).run(the_test)
+def test_in_the_order_that_fails():
+    """Run the test in that order."""
+{guard}    {forced}.run(the_test)
 
 '''
 
@@ -111,22 +152,28 @@ _GUARD = '''\
 _MAIN = """\
 
 if __name__ == "__main__":
-    test_with_ordinary_threads()
+    test_in_the_order_that_fails()
     print("passed: the failure did not show")
 """
 
 
-def _docstring(order: ForcedOrder, story: Story) -> str:
-    count = order.preemptions
-    cuts = "no preemption" if not count else "1 preemption" if count == 1 else f"{count} preemptions"
+_ABOUT_THREADS = """\
+Nothing is patched but Thread.start, to name threads: they are ordinary threads, which pause at the
+instructions in TURNS ({cuts})."""
+
+_ABOUT_LOOP = """\
+Nothing is patched but asyncio.Handle._run, which puts back the steps of tasks whose turn it is not
+yet, as if what they wait for had come later."""
+
+
+def _docstring(story: Story, about: str) -> str:
     builds = "\nIt needs a build of Python without the GIL.\n" if story.needs_free_threading else ""
-    return f'''"""{_plain(story.test)} fails under one order of its threads, which this file forces.
+    return f'''"""{_plain(story.test)} fails in one order, which this file forces.
 
 What happens: {_plain(story.failure)}
 {builds}
 It needs Python 3.11 or later, and nothing else but the test and what that needs. Run it with
-`python {{this file}}` or `pytest {{this file}}`. Nothing is patched but Thread.start, to name threads:
-they are ordinary threads, which pause at the instructions in TURNS ({cuts}).
+`python` or `pytest`. {about}
 """'''
 
 
@@ -140,12 +187,24 @@ def _table(order: ForcedOrder) -> str:
     return "\n".join((_ABOUT_TURNS, *tasks, "TURNS = [", *map(_row, order.turns), "]", ""))
 
 
+def _table_of_steps(order: ForcedSteps) -> str:
+    tasks = [f"#   {task:8} {name}" for task, name in order.names]
+    rows = textwrap.wrap(
+        " ".join(f'"{task}",' for task in order.steps),
+        96,
+        initial_indent="    ",
+        subsequent_indent="    ",
+    )
+    return "\n".join((_ABOUT_STEPS, *tasks, "STEPS = [", *rows, "]", ""))
+
+
 def _row(turn: Turn) -> str:
     begin = turn.begin
     if isinstance(begin, Moment):
         place = f'"{begin.value}"'
     else:
-        row = f'"{begin.file}", {begin.line}, {begin.columns}, "{begin.instruction}"'
+        text = json.dumps(begin.text, ensure_ascii=False)
+        row = f'"{begin.file}", {begin.line}, {text}, {begin.columns}, "{begin.instruction}"'
         place = f"({row})" if turn.times == 1 else f"({row}, {turn.times})"
     return f'    ("{turn.task}", {place}),{_comment(turn)}'
 
@@ -157,8 +216,9 @@ def _comment(turn: Turn) -> str:
     return f"  # is about to {_plain(turn.about_to)}{cut}"
 
 
-def _helper() -> str:
-    source = Path(forced_threads.__file__).read_text(encoding="utf-8")
+def _source_of(module: ModuleType) -> str:
+    """What an exported test has of a module of ours."""
+    source = inspect.getsource(module)
     text = source.partition(_COPIED)[2].strip("\n")
     # Written for a type checker that this file does not meet.
     text = re.sub(r"  # (type: ignore|noqa)[^\n]*", "", text)

@@ -1,0 +1,48 @@
+"""From a failing execution of an event loop to the order of steps that has to be forced on it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from bohrbug.export.refusals import CannotExport
+from bohrbug.model.operation import BEGIN, CALLBACK, RESUME, ROOT, TaskId
+from bohrbug.model.trace import Trace
+
+
+@dataclass(frozen=True, slots=True)
+class ForcedSteps:
+    """The order in which the tasks of event loops go on, each from one ``await`` to the next.
+
+    Parameters:
+        steps: who goes on, step by step.
+        names: what each task runs, for people.
+    """
+
+    steps: tuple[TaskId, ...]
+    names: tuple[tuple[TaskId, str], ...] = ()
+
+
+def has_event_loop(trace: Trace) -> bool:
+    """Whether tasks of an event loop take part."""
+    return any(operation.kind in (RESUME, CALLBACK) for operation in trace.operations)
+
+
+def steps_of(trace: Trace) -> ForcedSteps:
+    """The order of the steps of an execution.
+
+    Raises:
+        CannotExport: threads take part beside the one of the loop, so that the order of the
+            loop's tasks is not all that has to be forced.
+    """
+    rows = list(zip(trace.tasks, trace.operations, strict=True))
+    threads = {task for task, operation in rows if operation.resource == task}
+    if threads - {ROOT}:
+        raise CannotExport(
+            "threads take part beside tasks of an event loop, and only one of the two can be forced"
+        )
+    begun = {task for task, operation in rows if operation.kind is BEGIN}
+    steps = tuple(
+        task for task, operation in rows if task in begun and operation.kind in (BEGIN, RESUME)
+    )
+    names = {task: info.target or info.name for task, info in trace.task_infos.items()}
+    return ForcedSteps(steps, tuple((task, names.get(task, "")) for task in dict.fromkeys(steps)))
