@@ -110,7 +110,9 @@ def expected_of(outcome: Outcome) -> Expected:
         return Expected("Deadlock", tuple(places))
     name = (outcome.exception or "").rpartition(".")[2]
     raised = outcome.stack[-1].site if outcome.stack else None
-    return Expected(name, () if raised is None else ((PurePath(raised.filename).name, raised.line),))
+    return Expected(
+        name, () if raised is None else ((PurePath(raised.filename).name, raised.line),)
+    )
 
 
 def confirm(file: Path, expected: Expected, interpreter: Interpreter, runs: int) -> Confirmation:

@@ -94,7 +94,9 @@ class ForcedLoop:
 
     def standing(self) -> str:
         """Which step did not come, for people."""
-        return f"step {self.done + 1} of {len(self.order)}, by {self.order[self.done]}, did not come"
+        return (
+            f"step {self.done + 1} of {len(self.order)}, by {self.order[self.done]}, did not come"
+        )
 
     def stacks(self) -> str:
         """Where each task stands."""
@@ -116,4 +118,3 @@ def inner_frames(coroutine: Any) -> list[Any]:
             found.append((frame, frame.f_lineno))
         coroutine = getattr(coroutine, "cr_await", None) or getattr(coroutine, "gi_yieldfrom", None)
     return found
-

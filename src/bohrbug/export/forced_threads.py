@@ -35,7 +35,7 @@ END = "end"  # or when it is about to end,
 WOKEN = "woken"  # or in Condition.wait, when it is notified but has not got the lock back yet,
 INSIDE = "inside"  # or in the middle of a call, where it waits by itself
 
-LIMIT = 10.0  # seconds that a turn may take to begin, and to end
+LIMIT = 10.0  # seconds that a turn may take to begin, and a timeout to fire
 WAITING = 0.05  # seconds after which a thread is seen to wait where it is expected to,
 STUCK = 1.0  # and where it is not
 
@@ -49,10 +49,10 @@ class Deadlock(Exception):
 
 
 def line_of(at: At, filename: str) -> int:
-    """Where the line is now."""
+    """Where the line is now; 0 if it is not in this file."""
     lines = [line.strip() for line in linecache.getlines(filename)]
     same = [number for number, text in enumerate(lines, 1) if text == at.text]
-    return min(same, key=lambda number: abs(number - at.line), default=at.line)
+    return min(same, key=lambda number: abs(number - at.line), default=0)
 
 
 class Forced:
@@ -62,14 +62,16 @@ class Forced:
     "0.1.1".  A turn ends where the thread's next one begins, at its end, or when it has to wait.
     """
 
-    def __init__(self, order: list[tuple[str, Any]], patience: float = LIMIT) -> None:
-        self.order = [(name, At(*it) if isinstance(it, tuple) else it) for name, it in order]
+    def __init__(self, order: list[tuple[Any, ...]], patience: float = LIMIT) -> None:
+        begins = [At(*begin) if isinstance(begin, tuple) else begin for _, begin, *_ in order]
+        self.order = [(row[0], begin) for row, begin in zip(order, begins)]
+        self.timeouts = {index for index, row in enumerate(order) if "timeout" in row[2:]}
         self.patience = patience  # seconds without any movement after which there is a deadlock
         self.turn = 0  # whose turn it is: an index into the order
         self.begun = False  # whether that thread has got to where its turn begins
         self.lock = threading.Lock()
         self.coming: dict[str, list[int]] = {}  # the turns that each thread has yet to take
-        for index, (name, _) in enumerate(order):
+        for index, (name, _) in enumerate(self.order):
             self.coming.setdefault(name, []).append(index)
         self.arrivals: dict[str, int] = {}
         self.names: dict[int, str] = {}  # of threads, by their identifiers
@@ -230,7 +232,8 @@ class Forced:
             later = [self.order[index][1] for index in self.coming[name] if index > self.turn]
             may_wait = not later or later[0] in (WOKEN, INSIDE)
             is_done = begin == INSIDE and (name in self.pausing or self.has_ended(name))
-            if self.begun and (is_done or still > (WAITING if may_wait else STUCK)):
+            enough = LIMIT if self.turn in self.timeouts else WAITING if may_wait else STUCK
+            if self.begun and (is_done or still > enough):
                 self.pass_on(name)
             elif still > LIMIT or (not self.begun and still > WAITING and self.has_ended(name)):
                 raise NotForced(self.stacks(self.standing()))
@@ -250,7 +253,9 @@ class Forced:
     def standing(self) -> str:
         """Which turn it is, for people."""
         name, begin = self.order[self.turn]
-        where = f"{begin.file}:{begin.line} ({begin.instruction})" if isinstance(begin, At) else begin
+        where = (
+            f"{begin.file}:{begin.line} ({begin.instruction})" if isinstance(begin, At) else begin
+        )
         state = "did not come to the end of" if self.begun else "did not get to the begin of"
         return f"but thread {name} {state} turn {self.turn + 1}, at {where}"
 

@@ -8,19 +8,19 @@ from __future__ import annotations
 
 import dis
 import linecache
+import sys
 import sysconfig
 from dataclasses import dataclass
 from enum import Enum
 from functools import lru_cache
 from itertools import pairwise
-from pathlib import PurePath
+from pathlib import Path
 from types import CodeType
 from typing import Any
 
 from bohrbug.export.refusals import CannotExport
-from bohrbug.model.operation import BEGIN, END, EXIT, WAKE, Operation, TaskId
+from bohrbug.model.operation import BEGIN, END, EXIT, SLEEP, WAKE, Operation, TaskId
 from bohrbug.model.trace import Trace
-from bohrbug.paths import display_path
 
 
 class Moment(Enum):
@@ -65,6 +65,7 @@ class Turn:
         times: on which arrival at that place since its last turn.
         about_to: what it is about to do, for people.
         preempted: its last turn was ended although it could have gone on: a preemption.
+        has_timeout: a timeout fires in it, or it sleeps: that it stands still does not end it.
     """
 
     task: TaskId
@@ -72,6 +73,7 @@ class Turn:
     times: int = 1
     about_to: str = ""
     preempted: bool = False
+    has_timeout: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +123,8 @@ def order_of(trace: Trace) -> ForcedOrder:
             )
         times = _arrivals(trace, [*since, step], begin) if since else 1
         about = _about(trace, trace.operations[step])
-        turns.append(Turn(task, begin, times, about, _was_preempted(trace, since)))
+        preempted, has_timeout = _was_preempted(trace, since), _has_timeout(trace, step)
+        turns.append(Turn(task, begin, times, about, preempted, has_timeout))
         starts[task] = step
     for task, operation in trace.final_pending.items():
         before = of_task.get(task, [])
@@ -138,6 +141,17 @@ def _was_preempted(trace: Trace, since: list[int]) -> bool:
     """Whether the turn of these steps ended at a preemption."""
     after = since[-1] + 1 if since else len(trace)
     return after < len(trace) and trace.is_preemption(after, trace.tasks[after])
+
+
+def _has_timeout(trace: Trace, step: int) -> bool:
+    """Whether a timeout fires, or ends a sleep, in the turn that begins at this step."""
+    task = trace.tasks[step]
+    for later in range(step, len(trace)):
+        if trace.tasks[later] != task:
+            break
+        if task not in trace.enabled[later] or trace.operations[later].kind is SLEEP:
+            return True
+    return False
 
 
 def _begin(trace: Trace, operation: Operation, since: list[int]) -> Place | Moment | None:
@@ -201,18 +215,22 @@ def _places(code: CodeType) -> dict[int, Place]:
     return found
 
 
+_LIBRARIES = ("purelib", "platlib", "stdlib", "platstdlib")
+
+
 @lru_cache(maxsize=1024)
 def short_path(filename: str) -> str:
     """The end of a path that is the same on other machines.
 
     Of a file of an installed package or of the standard library it begins with the package.
     """
-    for name in ("purelib", "platlib", "stdlib", "platstdlib"):
-        folder = sysconfig.get_path(name)
-        if folder and PurePath(filename).is_relative_to(folder):
-            return PurePath(filename).relative_to(folder).as_posix()
-    shown = PurePath(display_path(filename))
-    return shown.name if shown.is_absolute() or ".." in shown.parts else shown.as_posix()
+    path = Path(filename)
+    roots = [Path(each) for each in (*sys.path, *map(sysconfig.get_path, _LIBRARIES)) if each]
+    below = [root for root in (Path.cwd(), *roots) if path.is_relative_to(root)]
+    if not below:
+        return path.name
+    # What is nearest to the file is most likely to be the same elsewhere.
+    return path.relative_to(max(below, key=lambda root: len(root.parts))).as_posix()
 
 
 def _about(trace: Trace, operation: Operation) -> str:

@@ -64,4 +64,3 @@ def _reason_of(operation: Operation) -> str | None:
     if operation.kind in (EXECUTE, SIGNAL):
         return f"it has an operation ({operation.kind.name}) that can't be held up by pausing"
     return None
-

@@ -125,7 +125,8 @@ _ABOUT_TURNS = """\
 # The threads are called by who has started them: the first one that "0" starts is "0.1".
 # Each pauses where its next turn begins, until the turns before that are over. A turn begins at an
 # instruction of the program: file, line and its text, columns, name of the instruction, and on
-# which arrival there since the last turn of its thread if it is not the first.
+# which arrival there since the last turn of its thread if it is not the first. A "timeout" is
+# waited for, where a thread that stands still in its turn has else to wait for others.
 #"""
 
 _ABOUT_STEPS = """\
@@ -141,13 +142,13 @@ def test_in_the_order_that_fails():
 
 '''
 
-_GUARD = '''\
+_GUARD = """\
     if getattr(sys, "_is_gil_enabled", lambda: True)():
         message = "a build with the GIL can't switch threads where some turns end"
         if "pytest" in sys.modules:
             sys.modules["pytest"].skip(message)
         sys.exit(message)
-'''
+"""
 
 _MAIN = """\
 
@@ -206,7 +207,8 @@ def _row(turn: Turn) -> str:
         text = json.dumps(begin.text, ensure_ascii=False)
         row = f'"{begin.file}", {begin.line}, {text}, {begin.columns}, "{begin.instruction}"'
         place = f"({row})" if turn.times == 1 else f"({row}, {turn.times})"
-    return f'    ("{turn.task}", {place}),{_comment(turn)}'
+    timeout = ', "timeout"' if turn.has_timeout else ""
+    return f'    ("{turn.task}", {place}{timeout}),{_comment(turn)}'
 
 
 def _comment(turn: Turn) -> str:
@@ -297,9 +299,9 @@ def _pytest(target: Mapping[str, Any], folder: Path) -> str:
     if configuration:
         extra = f'"-c", str({_path(root / configuration, folder)}), '
     directory = _path(root / target.get("directory", ""), folder)
-    imports = f"sys.path.insert(0, str({directory}))\n" if target.get(
-        "imports_from_directory"
-    ) else ""
+    imports = (
+        f"sys.path.insert(0, str({directory}))\n" if target.get("imports_from_directory") else ""
+    )
     return f'''
 import os
 
