@@ -109,10 +109,8 @@ def expected_of(outcome: Outcome) -> Expected:
                 places.append((PurePath(site.filename).name, site.line))
         return Expected("Deadlock", tuple(places))
     name = (outcome.exception or "").rpartition(".")[2]
-    raised = outcome.stack[-1].site if outcome.stack else None
-    return Expected(
-        name, () if raised is None else ((PurePath(raised.filename).name, raised.line),)
-    )
+    frames = [] if not outcome.stack else [outcome.stack[-1].site]
+    return Expected(name, tuple((PurePath(site.filename).name, site.line) for site in frames))
 
 
 def confirm(file: Path, expected: Expected, interpreter: Interpreter, runs: int) -> Confirmation:

@@ -75,7 +75,8 @@ class ForcedLoop:
         """Run a test in a thread of its own, with its tasks in order; raise what it raises."""
         run = asyncio.Handle._run
         thread = threading.Thread(target=self.body, args=(test,), daemon=True)
-        asyncio.Handle._run = lambda handle: self.run_handle(handle, run)  # type: ignore
+        forced = lambda handle: self.run_handle(handle, run)  # noqa: E731
+        asyncio.Handle._run = forced  # type: ignore[method-assign]
         try:
             thread.start()
             while thread.is_alive():
@@ -94,9 +95,8 @@ class ForcedLoop:
 
     def standing(self) -> str:
         """Which step did not come, for people."""
-        return (
-            f"step {self.done + 1} of {len(self.order)}, by {self.order[self.done]}, did not come"
-        )
+        number, task = self.done + 1, self.order[self.done]
+        return f"step {number} of {len(self.order)}, by task {task}, did not come"
 
     def stacks(self) -> str:
         """Where each task stands."""

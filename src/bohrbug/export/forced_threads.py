@@ -63,8 +63,9 @@ class Forced:
     """
 
     def __init__(self, order: list[tuple[Any, ...]], patience: float = LIMIT) -> None:
-        begins = [At(*begin) if isinstance(begin, tuple) else begin for _, begin, *_ in order]
-        self.order = [(row[0], begin) for row, begin in zip(order, begins)]
+        self.order: list[tuple[str, Any]] = [
+            (name, At(*begin) if isinstance(begin, tuple) else begin) for name, begin, *_ in order
+        ]
         self.timeouts = {index for index, row in enumerate(order) if "timeout" in row[2:]}
         self.patience = patience  # seconds without any movement after which there is a deadlock
         self.turn = 0  # whose turn it is: an index into the order
@@ -114,7 +115,7 @@ class Forced:
                 self.over = self.over or self.turn == len(self.order)
                 self.begun = not self.over and self.order[self.turn][1] == INSIDE
 
-    def trace(self, frame: FrameType, event: str, arg: object) -> Any:
+    def trace(self, frame: FrameType, event: str, _arg: object) -> Any:
         """What sys.settrace calls: before each instruction of the functions in the order."""
         places = self.places.get(frame.f_code)
         if places is None:
@@ -195,7 +196,9 @@ class Forced:
         """Run a test in a thread of its own, with its threads in turns; raise what it raises."""
         root = threading.Thread(target=self.body, args=("0", test), daemon=True)
         self.threads["0"] = root
-        threading.Thread.start = self.start_method()  # type: ignore[method-assign]
+        # A function becomes a method; an attribute of this object would not.
+        forced: Any = lambda thread: self.start(thread)  # noqa: E731
+        threading.Thread.start = forced  # type: ignore[method-assign]
         try:
             root.start()
             self.watch()
@@ -211,14 +214,10 @@ class Forced:
         if self.turn < len(self.order):
             raise NotForced("the test has ended, " + self.standing())
 
-    def start_method(self) -> Callable[[threading.Thread], None]:
-        """A function, which becomes a method where an attribute of this object would not."""
-        return lambda thread: self.start(thread)
-
     def watch(self) -> None:
         """Wait until all threads have ended, one has failed, or nothing moves any more."""
         before, since = None, time.monotonic()
-        while not self.errors and any(thread.is_alive() for thread in self.threads.values()):
+        while not self.errors and any(thread.is_alive() for thread in list(self.threads.values())):
             _sleep(0.002)
             now = (self.turn, self.begun, self.positions())
             if now != before:
@@ -246,7 +245,7 @@ class Forced:
         """Where the threads are that do not pause."""
         frames = sys._current_frames()
         name = None if self.over else self.order[self.turn][0]
-        each = [thread for key, thread in self.threads.items() if name in (None, key)]
+        each = [thread for key, thread in list(self.threads.items()) if name in (None, key)]
         found = [frames.get(thread.ident or 0) for thread in each if thread.is_alive()]
         return [(id(frame), frame.f_lasti) for frame in found if frame is not None]
 
@@ -262,7 +261,7 @@ class Forced:
     def stacks(self, words: str) -> str:
         """These words, and where each thread stands."""
         frames = sys._current_frames()
-        for name, thread in self.threads.items():
+        for name, thread in list(self.threads.items()):
             if thread.is_alive() and thread.ident in frames:
                 stack = traceback.format_stack(frames[thread.ident])
                 own = [entry for entry in stack if __file__ not in entry]

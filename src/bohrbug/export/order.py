@@ -130,7 +130,9 @@ def order_of(trace: Trace) -> ForcedOrder:
         before = of_task.get(task, [])
         since = before[before.index(starts[task]) :] if task in starts else []
         begin = None if operation.resource == EXIT else _begin(trace, operation, since)
-        if begin is not None:
+        # Nobody notifies who waits for a condition in a deadlock: it stays there by itself.
+        waits = begin is Moment.WOKEN and any(task == each.task for each in trace.outcome.blocked)
+        if begin is not None and not waits:
             times = 1 + (_arrivals(trace, since, begin) if since else 0)
             turns.append(Turn(task, begin, times, _about(trace, operation)))
     names = tuple((task, info.target or info.name) for task, info in trace.task_infos.items())
