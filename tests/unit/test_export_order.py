@@ -171,6 +171,11 @@ def test_what_is_no_failure_of_ordinary_threads_is_refused(kind: OutcomeKind) ->
         check_exportable(Trace(outcome=Outcome(kind)))
 
 
+def choosing(operation: Operation, value: int) -> Trace:
+    outcome = Outcome(OutcomeKind.ASSERTION)
+    return Trace(operations=[operation], choices=[value], arities={0: 2}, outcome=outcome)
+
+
 @pytest.mark.parametrize(
     ("operation", "reason"),
     [
@@ -183,11 +188,15 @@ def test_what_is_no_failure_of_ordinary_threads_is_refused(kind: OutcomeKind) ->
 def test_what_nobody_does_to_ordinary_programs_is_refused(
     operation: Operation, reason: str
 ) -> None:
-    outcome = Outcome(OutcomeKind.ASSERTION)
-
     with pytest.raises(CannotExport, match=reason):
-        check_exportable(Trace(operations=[operation], outcome=outcome))
-    check_exportable(Trace(operations=[Operation(RESUME, "0:1", None)], outcome=outcome))
+        check_exportable(choosing(operation, 1))
+
+
+def test_a_choice_to_do_nothing_is_no_obstacle() -> None:
+    check_exportable(choosing(Operation(CHOOSE, "fault:cancel 0.1", None), 0))
+    check_exportable(choosing(Operation(RESUME, "0:1", None), 0))
+    with pytest.raises(CannotExport):
+        check_exportable(choosing(Operation(CHOOSE, "choose", None), 0))
 
 
 def test_long_virtual_times_are_refused() -> None:
@@ -196,6 +205,7 @@ def test_long_virtual_times_are_refused() -> None:
     check_exportable(Trace(outcome=outcome, virtual_time=1.0))
     with pytest.raises(CannotExport, match="60 s of virtual time"):
         check_exportable(Trace(outcome=outcome, virtual_time=60.0))
+    check_exportable(Trace(outcome=Outcome(OutcomeKind.DEADLOCK), virtual_time=60.0))
 
 
 def test_files_of_libraries_are_named_as_they_are_imported() -> None:

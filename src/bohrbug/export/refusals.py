@@ -11,6 +11,7 @@ from bohrbug.model.operation import (
     is_fault,
 )
 from bohrbug.model.outcome import OutcomeKind
+from bohrbug.model.plan import Choice
 from bohrbug.model.trace import Trace
 
 
@@ -43,24 +44,33 @@ def check_exportable(trace: Trace) -> None:
         CannotExport: it is not.
     """
     reason = _KINDS.get(trace.outcome.kind)
-    if reason is None and trace.virtual_time > LONGEST:
+    waits_for_ever = trace.outcome.kind in (OutcomeKind.DEADLOCK, OutcomeKind.LEAK)
+    # Before tasks are seen to wait for ever, every timer has fired that changes nothing.
+    if reason is None and not waits_for_ever and trace.virtual_time > LONGEST:
         reason = (
             f"{trace.virtual_time:.0f} s of virtual time pass before it fails, which ordinary "
             f"threads would have to wait for; the limit is {LONGEST:.0f} s"
         )
-    for operation in trace.operations:
-        reason = reason or _reason_of(operation)
+    for step, operation in enumerate(trace.operations):
+        value = trace.choices[step] if step in trace.arities else 0
+        reason = reason or _reason_of(operation, value)
     if reason is not None:
         raise CannotExport(reason)
 
 
-def _reason_of(operation: Operation) -> str | None:
+def _reason_of(operation: Operation, value: Choice) -> str | None:
     if operation.kind is CHOOSE:
-        if cancelled_task(operation.resource, 1) is not None:
+        if not is_fault(operation.resource):
+            return (
+                "it makes a choice: by bohrbug.choose, or in which order futures of a set come, "
+                "or tasks of trio"
+            )
+        if value == 0:
+            # Nothing happened.
+            return None
+        if isinstance(value, int) and cancelled_task(operation.resource, value) is not None:
             return "it cancels a task by choice, which ordinary programs have nobody for"
-        if is_fault(operation.resource):
-            return "it lets a call fail, which ordinary programs have nobody for"
-        return "the test calls bohrbug.choose, so it can't run without Bohrbug"
+        return "it lets a call fail, which ordinary programs have nobody for"
     if operation.kind in (EXECUTE, SIGNAL):
         return f"it has an operation ({operation.kind.name}) that can't be held up by pausing"
     return None

@@ -80,7 +80,7 @@ def text_of(
             _TEST.format(guard=guard, forced=f"Forced(TURNS{patience})"),
             _source_of(forced_threads),
         )
-    return "\n".join((*parts, _MAIN))
+    return re.sub(r"\n{4,}", "\n\n\n", "\n".join((*parts, _MAIN)))
 
 
 def name_of(test: str, digest: str) -> str:
@@ -252,13 +252,14 @@ def _path(path: Path, folder: Path) -> str:
 
 def _script(target: Mapping[str, Any], folder: Path) -> str:
     path = _path(Path(target["path"]).absolute(), folder)
+    arguments = ", ".join(("path", *map(repr, target["arguments"])))
     return f'''
 def the_test():
     """The script, as it is."""
     import runpy
 
     path = str({path})
-    sys.argv[:] = [path, *{list(target["arguments"])!r}]
+    sys.argv[:] = [{arguments}]
     sys.path.insert(0, str(Path(path).parent))
     runpy.run_path(path, run_name="__main__")
 
