@@ -37,7 +37,13 @@ from bohrbug.cli.exploring import (
     usage_error,
 )
 from bohrbug.cli.help import SectionedCommand
-from bohrbug.cli.native_options import NativeFlags, is_native, native_options, subject_of
+from bohrbug.cli.native_options import (
+    NativeFlags,
+    is_native,
+    native_options,
+    refuse_python_options,
+    subject_of,
+)
 from bohrbug.cli.programs import ProgramError, Script, program_named, program_of
 from bohrbug.cli.trust import check_trust, trust_option
 from bohrbug.debugger import ReplayDebugger
@@ -149,6 +155,7 @@ def run(
     options = explore_options(given)
     _mention_misplaced_options(arguments)
     if is_native(program, arguments, click.get_current_context().meta[RAW_ARGUMENTS]):
+        refuse_python_options(given_options(given))
         native = flags.command(program, arguments)
         path = subject_of(native, options).path()
         showing = OutputOptions(as_json, verbose, quiet)
