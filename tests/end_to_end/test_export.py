@@ -155,8 +155,8 @@ def test_an_exported_test_fails_with_ordinary_threads(
     printed = alone(folder.path / "test_proof.py", folder)
     assert raised in printed
     assert line in printed
-    explained = folder.bohrbug("explain", str(path))
-    assert "Fails in 2 of 2 runs" in explained.out
+    for command in ("explain", "replay"):
+        assert "Fails in 2 of 2 runs" in folder.bohrbug(command, str(path)).out
 
 
 def test_a_test_of_pytest_with_a_fixture(folder: Folder) -> None:

@@ -315,6 +315,8 @@ def replay_command(
         replayed = _replayed_native(reproduction, with_pdb, times, verbose)
     else:
         replayed = _replayed(reproduction, with_pdb, times, update, verbose)
+    if reproduction.natively and replayed.reproduced:
+        click.echo(f"without Bohrbug (bohrbug export): {reproduction.natively}")
     if update:
         click.echo(_update(file, reproduction, replayed))
     leave(replay_exit_code(replayed))
@@ -498,7 +500,7 @@ def explain(file: Path, full: bool) -> None:
         full=full,
     )
     if reproduction.natively:
-        click.echo(f"\nWith ordinary threads (bohrbug export)\n  {reproduction.natively}")
+        click.echo(f"\nWithout Bohrbug (bohrbug export)\n  {reproduction.natively}")
     if edited:
         names = ", ".join(display_path(name) for name in edited)
         click.echo(f"\nEdited since, and shown as recorded: {names}")

@@ -6,7 +6,6 @@ import json
 import os
 import re
 import subprocess
-import sys
 from dataclasses import dataclass
 from pathlib import Path, PurePath
 
@@ -185,8 +184,3 @@ def difference_from(expected: Expected, code: int, printed: str) -> str | None:
         name, line = missing[0]
         return f"{expected.exception} came, but not from {name}:{line}"
     return None
-
-
-def this_interpreter() -> Interpreter:
-    """The one that runs this."""
-    return interpreter_at(sys.executable)
