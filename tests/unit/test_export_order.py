@@ -146,14 +146,22 @@ def test_the_steps_of_an_event_loop() -> None:
     assert [name.rpartition(".")[2] for _, name in steps.names[:3]] == ["add_twice", "add", "add"]
 
 
-def test_threads_beside_an_event_loop_are_refused() -> None:
+def test_threads_beside_an_event_loop_make_no_steps_of_it() -> None:
     async def in_a_thread() -> None:
         values: list[int] = []
         await asyncio.to_thread(values.append, 1)
         assert not values
 
-    with pytest.raises(CannotExport, match="threads take part beside tasks of an event loop"):
-        steps_of(failing(lambda: asyncio.run(in_a_thread())))
+    trace = failing(lambda: asyncio.run(in_a_thread()))
+    steps = steps_of(trace)
+
+    threads = {task for task, operation in trace_rows(trace) if operation.resource == task}
+    assert threads
+    assert not threads & set(steps.steps)
+
+
+def trace_rows(trace: Trace) -> list[tuple[str, Operation]]:
+    return list(zip(trace.tasks, trace.operations, strict=True))
 
 
 def test_where_no_instruction_is_known_nothing_can_pause() -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ast
 import sys
+import threading
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -162,6 +164,11 @@ def test_what_is_expected() -> None:
     stuck = Outcome(OutcomeKind.DEADLOCK, blocked=(waiting, BlockedTask("0.2", waiting.operation)))
 
     assert expected_of(raised) == Expected("SoldOut", (("shop.py", 12),))
+    in_library = replace(raised, stack=(*frames, Frame(Site(threading.__file__, 5, "wait"))))
+    assert expected_of(in_library) == expected_of(raised)
+    assert expected_of(replace(raised, stack=in_library.stack[-1:])).places == (
+        ("threading.py", 5),
+    )
     assert expected_of(stuck) == Expected("Deadlock", (("a.py", 4), ("a.py", 4)))
 
 

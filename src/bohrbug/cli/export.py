@@ -107,7 +107,7 @@ def export(file: Path, output: Path | None, runs: int, path: str | None, trust: 
         )
         leave(FOUND)
     confirmation = confirm(written.path, expected_of(trace.outcome), interpreter, runs)
-    words = _words(confirmation)
+    words = _words(confirmation, isinstance(order, ForcedSteps))
     _keep(file, reproduction, f"{words[0].upper()}{words[1:]}.")
     click.echo(words)
     leave(NOTHING_FOUND if confirmation.is_sure else FOUND)
@@ -163,10 +163,11 @@ def _is_coroutine(reproduction: Reproduction) -> bool:
     return isinstance(program_of(reproduction.target), CoroutineTest)
 
 
-def _words(confirmation: Confirmation) -> str:
+def _words(confirmation: Confirmation, in_loop: bool) -> str:
     runs, failed = confirmation.runs, confirmation.failed
     name = confirmation.interpreter.name
-    words = f"fails in {failed} of {runs} runs with ordinary threads, {name}"
+    by = "in an ordinary event loop" if in_loop else "with ordinary threads"
+    words = f"fails in {failed} of {runs} runs {by}, {name}"
     return words if confirmation.is_sure else f"{words}: {confirmation.otherwise}"
 
 

@@ -6,11 +6,14 @@ import json
 import os
 import re
 import subprocess
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePath
 
-from bohrbug.model.outcome import Outcome, OutcomeKind
+from bohrbug.model.operation import Site
+from bohrbug.model.outcome import Frame, Outcome, OutcomeKind
 from bohrbug.model.site import site_of
+from bohrbug.paths import is_standard_file
 
 DEADLOCKS = (OutcomeKind.DEADLOCK, OutcomeKind.LEAK)
 LONGEST_RUN = 60.0
@@ -97,19 +100,30 @@ def interpreter_at(path: str) -> Interpreter:
 
 
 def expected_of(outcome: Outcome) -> Expected:
-    """How a test that fails like this has to fail with ordinary threads."""
+    """How a test that fails like this has to fail with ordinary threads.
+
+    Of a stack counts the innermost line outside of the standard library, whose lines differ between
+    versions of Python.
+    """
     if outcome.kind in DEADLOCKS:
-        places = []
-        for blocked in outcome.blocked:
-            site = site_of(blocked.operation.place)
-            if blocked.stack:
-                site = blocked.stack[-1].site
-            if site is not None:
-                places.append((PurePath(site.filename).name, site.line))
-        return Expected("Deadlock", tuple(places))
+        sites = [
+            _innermost(blocked.stack) or site_of(blocked.operation.place)
+            for blocked in outcome.blocked
+        ]
+        return Expected("Deadlock", tuple(_place(site) for site in sites if site is not None))
+    raised = _innermost(outcome.stack)
     name = (outcome.exception or "").rpartition(".")[2]
-    frames = [] if not outcome.stack else [outcome.stack[-1].site]
-    return Expected(name, tuple((PurePath(site.filename).name, site.line) for site in frames))
+    return Expected(name, () if raised is None else (_place(raised),))
+
+
+def _innermost(stack: Sequence[Frame]) -> Site | None:
+    sites = [frame.site for frame in stack]
+    outside = [site for site in sites if not is_standard_file(site.filename)]
+    return next(reversed(outside or sites), None)
+
+
+def _place(site: Site) -> tuple[str, int]:
+    return PurePath(site.filename).name, site.line
 
 
 def confirm(file: Path, expected: Expected, interpreter: Interpreter, runs: int) -> Confirmation:

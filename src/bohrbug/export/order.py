@@ -213,7 +213,9 @@ def _places(code: CodeType) -> dict[int, Place]:
             continue
         columns = (where.col_offset, where.end_col_offset)
         text = linecache.getline(code.co_filename, where.lineno).strip()
-        found[each.offset] = Place(file, where.lineno, text, columns, each.opname)
+        # Python 3.11 alone has two instructions for a call; the second has its name elsewhere.
+        name = "CALL" if each.opname == "PRECALL" else each.opname
+        found[each.offset] = Place(file, where.lineno, text, columns, name)
     return found
 
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from bohrbug.export.refusals import CannotExport
-from bohrbug.model.operation import BEGIN, CALLBACK, RESUME, ROOT, TaskId
+from bohrbug.model.operation import BEGIN, CALLBACK, RESUME, TaskId
 from bohrbug.model.trace import Trace
 
 
@@ -30,17 +29,12 @@ def has_event_loop(trace: Trace) -> bool:
 def steps_of(trace: Trace) -> ForcedSteps:
     """The order of the steps of an execution.
 
-    Raises:
-        CannotExport: threads take part beside the one of the loop, so that the order of the
-            loop's tasks is not all that has to be forced.
+    Threads beside the one of the loop are not held up: whether the test fails without that shows
+    when it is run.
     """
     rows = list(zip(trace.tasks, trace.operations, strict=True))
     threads = {task for task, operation in rows if operation.resource == task}
-    if threads - {ROOT}:
-        raise CannotExport(
-            "threads take part beside tasks of an event loop, and only one of the two can be forced"
-        )
-    begun = {task for task, operation in rows if operation.kind is BEGIN}
+    begun = {task for task, operation in rows if operation.kind is BEGIN} - threads
     steps = tuple(
         task for task, operation in rows if task in begun and operation.kind in (BEGIN, RESUME)
     )
