@@ -82,6 +82,22 @@ def test_what_a_thread_raises_is_raised() -> None:
         Forced(START).run(lambda: together(fail, fail))
 
 
+def test_what_a_thread_raises_is_the_tests_own_if_it_looks_at_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def fail() -> None:
+        raise LookupError("in a thread")
+
+    def check() -> None:
+        seen: list[object] = []
+        monkeypatch.setattr(threading, "excepthook", seen.append)
+        together(fail)
+        assert not seen
+
+    with pytest.raises(AssertionError):
+        Forced([("0", "start")]).run(check)
+
+
 def test_a_deadlock_is_told_with_stacks() -> None:
     first, second = threading.Lock(), threading.Lock()
 

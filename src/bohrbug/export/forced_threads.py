@@ -55,6 +55,13 @@ def line_of(at: At, filename: str) -> int:
     return min(same, key=lambda number: abs(number - at.line), default=0)
 
 
+def errors_are_looked_at() -> bool:
+    """Whether the test itself is told of exceptions that leave threads."""
+    hook = getattr(threading.excepthook, "func", threading.excepthook)
+    ordinary = ("threading", "_thread", "_pytest.")  # Python's, and pytest's
+    return not (getattr(hook, "__module__", "") or "").startswith(ordinary)
+
+
 class Forced:
     """Lets threads take turns: each pauses where its next turn begins until it is its turn.
 
@@ -81,6 +88,7 @@ class Forced:
         self.places: dict[CodeType, dict[int, set[object]]] = {}
         self.errors: list[BaseException] = []
         self.pausing: set[str] = set()
+        self.ended: set[str] = set()
         self.over = not order  # nobody pauses any more
 
     # -- in the threads of the test --
@@ -170,12 +178,15 @@ class Forced:
         except SystemExit as error:
             if name == "0":
                 self.errors.append(error)
-        except BaseException as error:  # noqa: BLE001
+        except BaseException as error:
+            if name != "0" and errors_are_looked_at():
+                raise
             self.errors.append(error)
         finally:
             sys.settrace(None)
             if self.is_to_begin(name, END):
                 self.arrive(name)
+            self.ended.add(name)
             self.pass_on(name)
 
     def start(self, thread: threading.Thread) -> None:
@@ -230,16 +241,12 @@ class Forced:
             name, begin = self.order[self.turn]
             later = [self.order[index][1] for index in self.coming[name] if index > self.turn]
             may_wait = not later or later[0] in (WOKEN, INSIDE)
-            is_done = begin == INSIDE and (name in self.pausing or self.has_ended(name))
+            is_done = begin == INSIDE and (name in self.pausing or name in self.ended)
             enough = LIMIT if self.turn in self.timeouts else WAITING if may_wait else STUCK
             if self.begun and (is_done or still > enough):
                 self.pass_on(name)
-            elif still > LIMIT or (not self.begun and still > WAITING and self.has_ended(name)):
+            elif still > LIMIT or (not self.begun and still > WAITING and name in self.ended):
                 raise NotForced(self.stacks(self.standing()))
-
-    def has_ended(self, name: str) -> bool:
-        """Whether this thread was started and has ended."""
-        return name in self.threads and not self.threads[name].is_alive()
 
     def positions(self) -> list[object]:
         """Where the threads are that do not pause."""
