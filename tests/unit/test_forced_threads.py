@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import dis
 import threading
+import time
 from pathlib import Path
 from typing import Any
 
@@ -72,6 +74,89 @@ def test_an_arrival_in_a_later_round() -> None:
     Forced([*START, ("0.1", place)]).run(lambda: together(rounds, lambda: names.append("other")))
 
     assert names == ["0", "1", "other", "2", "3"]
+
+
+def test_an_instruction_among_several_of_a_line() -> None:
+    names: list[str] = []
+
+    def both() -> tuple[None, None]:
+        return names.append("first"), names.append("second")
+
+    calls = [each for each in dis.get_instructions(both) if each.opname == "CALL"]
+    where = calls[1].positions
+    assert where is not None
+    text = 'return names.append("first"), names.append("second")'
+    columns = where.col_offset, where.end_col_offset
+    place = FILE, where.lineno, text, columns, "CALL"
+    Forced([*START, ("0.1", place)]).run(lambda: together(both, lambda: names.append("other")))
+
+    assert names == ["first", "other", "second"]
+
+
+def test_a_line_that_has_moved_is_found_by_its_text() -> None:
+    journal = Journal()
+    file, line, *rest = at('self.names.append("one ends")', "NONE")
+
+    Forced([*START, ("0.1", (file, line + 40, *rest))]).run(
+        lambda: together(journal.one, journal.other)
+    )
+
+    assert journal.names == ["one begins", "other", "one ends"]
+
+
+def test_a_turn_that_begins_with_a_function() -> None:
+    journal = Journal()
+
+    def call() -> None:
+        journal.names.append("calls")
+        journal.one()
+
+    place = at("def one(self) -> None:", "RESUME")
+    Forced([*START, ("0.1", place)]).run(lambda: together(call, journal.other))
+
+    assert journal.names == ["calls", "other", "one begins", "one ends"]
+
+
+def test_a_thread_in_the_middle_of_a_call_waits_there_by_itself() -> None:
+    journal = Journal()
+    order = [("0", "start"), ("0.1", "start"), ("0", "inside"), ("0.2", "start")]
+
+    Forced(order).run(lambda: together(journal.one, journal.other))
+
+    assert journal.names == ["one begins", "one ends", "other"]
+
+
+@pytest.mark.parametrize(("row", "first"), [(("timeout",), "slept"), ((), "other")])
+def test_a_timeout_is_waited_for(row: tuple[str, ...], first: str) -> None:
+    names: list[str] = []
+
+    def sleep() -> None:
+        time.sleep(0.4)
+        names.append("slept")
+
+    Forced([("0", "start"), ("0.1", "start", *row), ("0.2", "start")]).run(
+        lambda: together(sleep, lambda: names.append("other"))
+    )
+
+    assert names[0] == first
+
+
+def test_a_thread_that_waits_unexpectedly_does_not_stop_the_others(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(forced_threads, "STUCK", 0.2)
+    names: list[str] = []
+    may_go_on = threading.Event()
+
+    def wait() -> None:
+        may_go_on.wait()
+        names.append("waited")
+
+    Forced([*START, ("0.1", at('names.append("waited")', "NONE"))]).run(
+        lambda: together(wait, may_go_on.set)
+    )
+
+    assert names == ["waited"]
 
 
 def test_what_a_thread_raises_is_raised() -> None:
