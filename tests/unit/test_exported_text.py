@@ -104,6 +104,38 @@ def test_a_deadlock_is_seen_sooner_and_the_gil_is_looked_for(tmp_path: Path) -> 
     assert "_is_gil_enabled" not in plain
 
 
+def test_a_test_of_pytest_is_run_by_pytest_as_it_was(tmp_path: Path) -> None:
+    target = {
+        "kind": "pytest",
+        "node": "tests/test_shop.py::test_one[a'b]",
+        "root": str(tmp_path / "shop"),
+        "file": "tests/test_shop.py",
+        "directory": "tests",
+        "configuration": "other.ini",
+        "imports_from_directory": True,
+    }
+    (tmp_path / "shop").mkdir()
+
+    text = text_of(TURNS, target, STORY, tmp_path / "test_it.py")
+
+    ast.parse(text)
+    assert """TEST = str(HERE / "shop/tests/test_shop.py") + "::test_one[a'b]\"""" in text
+    assert 'ROOT = str(HERE / "shop")' in text
+    assert 'contextlib.chdir(HERE / "shop/tests")' in text
+    assert '"-c", str(HERE / "shop/other.ini")' in text
+    assert 'sys.path.insert(0, str(HERE / "shop/tests"))' in text
+
+
+def test_a_script_gets_its_arguments(tmp_path: Path) -> None:
+    target = {"kind": "script", "path": str(tmp_path / "shop.py"), "arguments": ["a b", "'"]}
+
+    text = text_of(TURNS, target, STORY, tmp_path / "test_it.py")
+
+    ast.parse(text)
+    assert """sys.argv[:] = [path, 'a b', "'"]""" in text
+    assert 'path = str(HERE / "shop.py")' in text
+
+
 @pytest.mark.parametrize(
     "target",
     [

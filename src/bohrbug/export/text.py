@@ -159,8 +159,8 @@ if __name__ == "__main__":
 
 
 _ABOUT_THREADS = """\
-Nothing is patched but Thread.start, to name threads: they are ordinary threads, which pause at the
-instructions in TURNS ({cuts})."""
+Nothing is patched but Thread.start, to name threads: they are ordinary threads, which pause at
+the instructions in TURNS, where a trace function (sys.settrace) holds them up ({cuts})."""
 
 _ABOUT_LOOP = """\
 Nothing is patched but asyncio.Handle._run, which puts back the steps of tasks whose turn it is not
@@ -293,6 +293,9 @@ def the_test():
 
 def _pytest(target: Mapping[str, Any], folder: Path) -> str:
     root = Path(target["root"])
+    if not root.is_dir():
+        # As replays have it.
+        root = Path.cwd()
     file = root / target.get("file", target["node"].partition("::")[0])
     names = target["node"].partition("::")[2]
     extra = ""
@@ -304,7 +307,7 @@ def _pytest(target: Mapping[str, Any], folder: Path) -> str:
         f"sys.path.insert(0, str({directory}))\n" if target.get("imports_from_directory") else ""
     )
     return f'''
-import os
+import contextlib
 
 import pytest
 
@@ -320,10 +323,12 @@ def the_test():
         def pytest_exception_interact(self, call):
             errors.append(call.excinfo.value)
 
-    os.chdir({directory})
     arguments = [TEST, f"--rootdir={{ROOT}}", {extra}"-p", "no:bohrbug", "-p", "no:cacheprovider"]
-    pytest.main([*arguments, "-q", "--no-header", "--no-summary"], plugins=[Keeper()])
+    with contextlib.chdir({directory}):
+        code = pytest.main([*arguments, "-q", "--no-header", "--no-summary"], plugins=[Keeper()])
     if errors:
         raise errors[0]
+    if code:
+        raise RuntimeError(f"pytest did not run the test, and ended with {{code!r}}")
 
 '''
