@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from pathlib import Path
 
@@ -146,12 +147,16 @@ def test_an_exported_test_fails_with_ordinary_threads(
     folder: Folder, program: str, test: str, raised: str, line: str
 ) -> None:
     path = folder.write_failing("program.py", program, f"program:{test}")
+    before = json.loads(path.read_text("utf-8"))
 
     done = folder.bohrbug("export", str(path), "-o", "test_proof.py", "--runs", "2")
 
     assert done.code == 0, done.out + done.err
     assert done.lines[0] == "wrote test_proof.py"
     assert "fails in 2 of 2 runs" in done.lines[1]
+    after = json.loads(path.read_text("utf-8"))
+    assert after.pop("natively").startswith("Fails in 2 of 2 runs")
+    assert after == before
     printed = alone(folder.path / "test_proof.py", folder)
     assert raised in printed
     assert line in printed

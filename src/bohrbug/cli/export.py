@@ -14,7 +14,12 @@ from bohrbug.cli.commands import replayed_once
 from bohrbug.cli.exploring import FOUND, INCONCLUSIVE, NOTHING_FOUND, leave, usage_error
 from bohrbug.cli.programs import program_of
 from bohrbug.cli.trust import check_trust, trust_option
-from bohrbug.exploration.reproduction import Reproduction, ReproductionError, read_reproduction
+from bohrbug.exploration.reproduction import (
+    Reproduction,
+    ReproductionError,
+    keep_what_came_natively,
+    read_reproduction,
+)
 from bohrbug.exploration.result import Interpreter as Builds
 from bohrbug.export.confirming import (
     DEADLOCKS,
@@ -94,7 +99,7 @@ def export(file: Path, output: Path | None, runs: int, path: str | None, trust: 
         order, trace = _order_of(file, reproduction)
         written = _write(file, reproduction, order, trace.outcome, output)
     except CannotExport as error:
-        _keep(file, reproduction, f"It can't be forced on ordinary threads: {error}.")
+        _keep(file, f"It can't be forced on ordinary threads: {error}.")
         click.echo(f"can't be exported: {error}")
         leave(FOUND)
     click.echo(f"wrote {display_path(str(written.path))}")
@@ -108,7 +113,7 @@ def export(file: Path, output: Path | None, runs: int, path: str | None, trust: 
         leave(FOUND)
     confirmation = confirm(written.path, expected_of(trace.outcome), interpreter, runs)
     words = _words(confirmation, isinstance(order, ForcedSteps))
-    _keep(file, reproduction, f"{words[0].upper()}{words[1:]}.")
+    _keep(file, f"{words[0].upper()}{words[1:]}.")
     click.echo(words)
     leave(NOTHING_FOUND if confirmation.is_sure else FOUND)
 
@@ -171,10 +176,9 @@ def _words(confirmation: Confirmation, in_loop: bool) -> str:
     return words if confirmation.is_sure else f"{words}: {confirmation.otherwise}"
 
 
-def _keep(file: Path, reproduction: Reproduction, sentence: str) -> None:
+def _keep(file: Path, sentence: str) -> None:
     """Keep in the file what came of the export, for reports."""
-    reproduction.natively = sentence
     try:
-        reproduction.write_to(file)
+        keep_what_came_natively(file, sentence)
     except OSError as error:
         usage_error(f"{file}: {error.strerror or error}")

@@ -115,13 +115,31 @@ class Reproduction:
 
     def write_to(self, path: Path) -> Path:
         """Write the file, in place of the one there may be, and return its path."""
-        content = json.dumps(self.to_json(), indent=1, ensure_ascii=False)
-        partial = path.with_suffix(".partial")
-        # A file name need not be text: JSON has an escape for what is none.
-        partial.write_bytes(content.encode("utf-8", "backslashreplace"))
-        partial.replace(path)
+        _write_json(path, self.to_json())
         self.failure.reproduction = path
         return path
+
+
+def _write_json(path: Path, data: dict[str, Any]) -> None:
+    content = json.dumps(data, indent=1, ensure_ascii=False)
+    partial = path.with_suffix(".partial")
+    # A file name need not be text: JSON has an escape for what is none.
+    partial.write_bytes(content.encode("utf-8", "backslashreplace"))
+    partial.replace(path)
+
+
+def keep_what_came_natively(path: Path, sentence: str) -> None:
+    """Write into a reproduction file what came of exporting it; all else stays as it is.
+
+    Parameters:
+        path: of a file that can be read.
+        sentence: see :class:`Reproduction`.
+
+    Raises:
+        OSError: it can't be written.
+    """
+    data = json.loads(path.read_text(encoding="utf-8"))
+    _write_json(path, {**data, "natively": sentence})
 
 
 def _race_in_brief(race: Race) -> str:
