@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import dis
+import sys
 import threading
 import time
 from pathlib import Path
@@ -167,6 +168,18 @@ def test_what_a_thread_raises_is_raised() -> None:
         Forced(START).run(lambda: together(fail, fail))
 
 
+@pytest.mark.parametrize("code", [None, 0, 3, "trouble"])
+def test_an_exit_code_other_than_0_is_a_failure(code: object) -> None:
+    def test() -> None:
+        sys.exit(code)  # type: ignore[arg-type]
+
+    if code in (None, 0):
+        Forced([]).run(test)
+    else:
+        with pytest.raises(SystemExit):
+            Forced([]).run(test)
+
+
 def test_what_a_thread_raises_is_the_tests_own_if_it_looks_at_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -227,7 +240,7 @@ def test_a_turn_that_does_not_come_is_told() -> None:
     journal = Journal()
     place = FILE, 1, "no such line", (0, 1), "NONE"
 
-    with pytest.raises(NotForced, match=r"0\.1 did not get to the begin of turn 4"):
+    with pytest.raises(NotForced, match=r"0\.1 did not get to the beginning of turn 4"):
         Forced([*START, ("0.1", place)]).run(lambda: together(journal.one, journal.other))
 
 

@@ -176,7 +176,7 @@ class Forced:
             sys.settrace(self.trace)
             run()
         except SystemExit as error:
-            if name == "0":
+            if name == "0" and error.code not in (None, 0):
                 self.errors.append(error)
         except BaseException as error:
             if name != "0" and errors_are_looked_at():
@@ -223,7 +223,7 @@ class Forced:
             root.join(1.0)
             raise self.errors[0]
         if self.turn < len(self.order):
-            raise NotForced("the test has ended, " + self.standing())
+            raise NotForced("the test has ended, but " + self.standing())
 
     def watch(self) -> None:
         """Wait until all threads have ended, one has failed, or nothing moves any more."""
@@ -262,8 +262,8 @@ class Forced:
         where = (
             f"{begin.file}:{begin.line} ({begin.instruction})" if isinstance(begin, At) else begin
         )
-        state = "did not come to the end of" if self.begun else "did not get to the begin of"
-        return f"but thread {name} {state} turn {self.turn + 1}, at {where}"
+        state = "did not come to the end of" if self.begun else "did not get to the beginning of"
+        return f"thread {name} {state} turn {self.turn + 1}, at {where}"
 
     def stacks(self, words: str) -> str:
         """These words, and where each thread stands."""
