@@ -70,6 +70,11 @@ def test_the_table_of_an_event_loop(tmp_path: Path) -> None:
     text = text_of(steps, function(tmp_path / "shop.py"), STORY, tmp_path / "test_it.py")
 
     assert table_in(text, "STEPS") == list(steps.steps)
+    assert "ForcedLoop(STEPS).run" in text
+    late = text_of(
+        steps, function(tmp_path / "shop.py"), replace(STORY, seconds=16.0), tmp_path / "t.py"
+    )
+    assert "ForcedLoop(STEPS, limit=26.0).run" in late
 
 
 def test_a_program_is_found_from_where_the_test_is(tmp_path: Path) -> None:

@@ -289,7 +289,8 @@ def test_a_deadlock_of_a_loop_is_told_with_stacks() -> None:
     assert "Task main" in str(raised.value)
 
 
-def test_a_step_that_does_not_come_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(forced_loop, "LIMIT", 0.2)
+def test_a_step_that_does_not_come_is_told() -> None:
     with pytest.raises(forced_loop.NotForced, match="step 2 of 2, by task other, did not come"):
-        forced_loop.ForcedLoop(["main", "other"]).run(lambda: asyncio.run(asyncio.sleep(0)))
+        forced_loop.ForcedLoop(["main", "other"], limit=0.2).run(
+            lambda: asyncio.run(asyncio.sleep(0))
+        )

@@ -32,7 +32,6 @@ from bohrbug.export.order import ForcedOrder, order_of
 from bohrbug.export.refusals import CannotExport, check_exportable
 from bohrbug.export.steps import ForcedSteps, has_event_loop, steps_of
 from bohrbug.export.text import Story, name_of, text_of
-from bohrbug.model.outcome import Outcome
 from bohrbug.model.trace import Trace
 from bohrbug.paths import display_path
 from bohrbug.platforms.posix.command import KIND as NATIVE
@@ -97,7 +96,7 @@ def export(file: Path, output: Path | None, runs: int, path: str | None, trust: 
     try:
         check_exportable(reproduction.failure.trace)
         order, trace = _order_of(file, reproduction)
-        written = _write(file, reproduction, order, trace.outcome, output)
+        written = _write(file, reproduction, order, trace, output)
     except CannotExport as error:
         _keep(file, f"It can't be forced on ordinary threads: {error}.")
         click.echo(f"can't be exported: {error}")
@@ -142,16 +141,17 @@ def _write(
     file: Path,
     reproduction: Reproduction,
     order: ForcedOrder | ForcedSteps,
-    outcome: Outcome,
+    trace: Trace,
     output: Path | None,
 ) -> _Written:
-    builds = reproduction.failure.interpreter
+    builds, outcome = reproduction.failure.interpreter, trace.outcome
     story = Story(
         reproduction.test,
         outcome.message or outcome.kind.value,
         is_deadlock=outcome.kind in DEADLOCKS,
         needs_free_threading=builds in (Builds.FREE_THREADED, Builds.ANOTHER_SCHEDULE),
         is_coroutine=_is_coroutine(reproduction),
+        seconds=trace.virtual_time,
     )
     path = output or Path(name_of(reproduction.test, file.stem.rpartition("-")[2]))
     text = text_of(order, reproduction.target, story, path)

@@ -17,7 +17,7 @@ from typing import Any
 # --8<-- copied from here
 
 
-LIMIT = 10.0  # seconds that a step may take to come
+LIMIT = 10.0  # seconds
 
 
 class NotForced(Exception):
@@ -36,8 +36,9 @@ class ForcedLoop:
     for (a timer, a socket, another thread) had come later.
     """
 
-    def __init__(self, order: list[str], patience: float = LIMIT) -> None:
+    def __init__(self, order: list[str], patience: float = LIMIT, limit: float = LIMIT) -> None:
         self.order = order
+        self.limit = limit  # seconds that a step may take to come
         self.patience = patience  # seconds without any step after which there is a deadlock
         self.done = 0  # steps
         self.unused = list(dict.fromkeys(order))  # names of tasks that have not begun
@@ -82,7 +83,7 @@ class ForcedLoop:
             while thread.is_alive():
                 thread.join(0.01)
                 still = time.monotonic() - self.moved
-                if thread.is_alive() and self.done < len(self.order) and still > LIMIT:
+                if thread.is_alive() and self.done < len(self.order) and still > self.limit:
                     raise NotForced(self.standing())
                 if thread.is_alive() and self.done == len(self.order) and still > self.patience:
                     raise Deadlock("these tasks wait for ever" + self.stacks())

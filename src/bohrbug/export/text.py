@@ -34,6 +34,7 @@ class Story:
         is_deadlock: its threads wait for ever.
         needs_free_threading: a build with the GIL can't switch threads where they are paused.
         is_coroutine: the test is a coroutine function.
+        seconds: of virtual time that pass.
     """
 
     test: str
@@ -41,6 +42,7 @@ class Story:
     is_deadlock: bool = False
     needs_free_threading: bool = False
     is_coroutine: bool = False
+    seconds: float = 0.0
 
 
 def text_of(
@@ -61,6 +63,9 @@ def text_of(
     guard = _GUARD if story.needs_free_threading else ""
     program = _program(target, story, output.absolute().parent)
     if isinstance(order, ForcedSteps):
+        if story.seconds >= forced_loop.LIMIT / 2:
+            # Its timers fire after that time.
+            patience += f", limit={forced_loop.LIMIT + story.seconds:.1f}"
         parts = (
             _docstring(story, _ABOUT_LOOP),
             _IMPORTS_FOR_LOOPS,
