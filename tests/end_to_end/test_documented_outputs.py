@@ -100,6 +100,14 @@ CASES = [
         tutorial=True,
         before=(SHOP,),
     ),
+    Case(
+        f"{HOW_TO}/report-a-bug-with-a-proof.md",
+        "Export a failure",
+        before=(
+            f"cp {ROOT}/examples/connection_pool.py .",
+            "bohrbug run --quiet connection_pool.py",
+        ),
+    ),
     Case(f"{HOW_TO}/gil-or-free-threaded.md", "Explore the rules of the GIL only", tutorial=True),
     Case(f"{HOW_TO}/replay-and-debug.md", "Replay", tutorial=True, before=(SHOP,)),
     Case(f"{HOW_TO}/replay-and-debug.md", "Debug", tutorial=True, before=(SHOP,)),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import pty
 import subprocess
+import sys
 
 import pytest
 
@@ -141,3 +142,18 @@ def test_at_a_terminal_it_asks(folder: Folder) -> None:
     assert out.count("(bohrbug step)") == 5, out
     assert "go on to the next preemption of the plan" in out
     assert "there is no command 'jump'" in out
+
+
+def test_options_for_the_other_kind_of_test_are_refused(folder: Folder) -> None:
+    folder.write("program.py", "pass\n")
+
+    native, python = folder.each(
+        [
+            ["step", "--cancel", "worker", "--", sys.executable],
+            ["step", "--no-fibers", "program.py"],
+        ]
+    )
+
+    assert native.code == python.code == 2
+    assert "--cancel is for Python tests, and this is a native program" in native.err
+    assert "--no-fibers is for native programs, and this is a Python test" in python.err

@@ -17,7 +17,7 @@ PACKAGE = Path(__file__).parent.parent.parent / "src" / "bohrbug"
 LAYERS = (
     ("cli", "pytest_plugin", "debugger", "api", "__main__"),
     ("platforms",),
-    ("report",),
+    ("report", "export"),
     ("exploration",),
     ("search",),
     ("monitors",),

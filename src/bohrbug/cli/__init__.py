@@ -70,6 +70,7 @@ def _main(wanted: str = "") -> Group:
     if wanted in group.commands:
         return group
     group.add_command(importlib.import_module("bohrbug.cli.stepping").step)
+    group.add_command(importlib.import_module("bohrbug.cli.export").export)
     for name, home in _OF_MESSAGES.items():
         group.add_command(getattr(importlib.import_module(home), name.replace("-", "_")), name)
     return group

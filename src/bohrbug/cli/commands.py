@@ -37,7 +37,13 @@ from bohrbug.cli.exploring import (
     usage_error,
 )
 from bohrbug.cli.help import SectionedCommand
-from bohrbug.cli.native_options import NativeFlags, is_native, native_options, subject_of
+from bohrbug.cli.native_options import (
+    NativeFlags,
+    is_native,
+    native_options,
+    refuse_python_options,
+    subject_of,
+)
 from bohrbug.cli.programs import ProgramError, Script, program_named, program_of
 from bohrbug.cli.trust import check_trust, trust_option
 from bohrbug.debugger import ReplayDebugger
@@ -151,6 +157,7 @@ def run(
     options = explore_options(given)
     _mention_misplaced_options(arguments)
     if is_native(program, arguments, click.get_current_context().meta[RAW_ARGUMENTS]):
+        refuse_python_options(given_options(given))
         native = flags.command(program, arguments)
         path = subject_of(native, options).path()
         showing = OutputOptions(as_json, verbose, quiet)
@@ -310,6 +317,8 @@ def replay_command(
         replayed = _replayed_native(reproduction, with_pdb, times, verbose)
     else:
         replayed = _replayed(reproduction, with_pdb, times, update, verbose)
+    if reproduction.natively and replayed.reproduced:
+        click.echo(f"without Bohrbug (bohrbug export): {reproduction.natively}")
     if update:
         click.echo(_update(file, reproduction, replayed))
     leave(replay_exit_code(replayed))
@@ -345,6 +354,21 @@ def _replayed(
         _show_replayed(failure_replayed(reproduction, replayed), reproduction.test, output.text)
     click.echo(replay_words(reproduction, replayed, update))
     return replayed
+
+
+def replayed_once(file: Path, reproduction: Reproduction) -> Replay | None:
+    """Replay a reproduction of a Python test, without a report of our own.
+
+    Returns:
+        ``None`` if pytest did not run the test; it has said why.
+    """
+    if reproduction.target.get("kind") == "pytest":
+        return _replayed_in_pytest(file, reproduction, [])[0]
+    try:
+        test = program_of(reproduction.target)
+    except ProgramError as error:
+        usage_error(str(error))
+    return replay(reproduction, OutputKeeper(test, show=False))
 
 
 def _update(file: Path, reproduction: Reproduction, replayed: Replay) -> str:
@@ -389,6 +413,22 @@ def _show_replayed(failure: Failure, test: str, printed: str) -> None:
 def _replayed_with_pytest(
     file: Path, reproduction: Reproduction, with_pdb: bool, times: int, verbose: bool
 ) -> Replay:
+    arguments = [
+        f"--bohrbug-times={times}",
+        *(["-s"] if verbose else []),
+        *(["--pdb"] if with_pdb else []),
+    ]
+    replayed, code = _replayed_in_pytest(file, reproduction, arguments)
+    if replayed is None:
+        # The test was not run: pytest has said why.
+        leave(USAGE if code else NOTHING_FOUND)
+    return replayed
+
+
+def _replayed_in_pytest(
+    file: Path, reproduction: Reproduction, arguments: Sequence[str]
+) -> tuple[Replay | None, int]:
+    """What pytest's replays gave, if it made any, and its exit code."""
     # Not needed for anything else.
     import pytest
 
@@ -403,16 +443,8 @@ def _replayed_with_pytest(
             self.last = replayed
 
     recorder = Recorder()
-    arguments = [
-        f"--bohrbug-times={times}",
-        *(["-s"] if verbose else []),
-        *(["--pdb"] if with_pdb else []),
-    ]
     code = run_in_pytest(file, reproduction, arguments, recorder)
-    if recorder.last is None:
-        # The test was not run: pytest has said why.
-        leave(USAGE if code else NOTHING_FOUND)
-    return recorder.last
+    return recorder.last, code
 
 
 def run_in_pytest(
@@ -481,6 +513,8 @@ def explain(file: Path, full: bool, format_name: str) -> None:
         test=reproduction.test,
         full=full,
     )
+    if reproduction.natively:
+        click.echo(f"\nWithout Bohrbug (bohrbug export)\n  {reproduction.natively}")
     if edited:
         names = ", ".join(display_path(name) for name in edited)
         click.echo(f"\nEdited since, and shown as recorded: {names}")

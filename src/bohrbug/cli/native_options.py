@@ -5,11 +5,11 @@ What carries it out is :mod:`bohrbug.cli.native`, which need not be loaded for P
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import wraps
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import click
 
@@ -69,26 +69,66 @@ class NativeFlags:
 
     Parameters:
         expected: all of it, with no program yet.
+        given: the flags that were given.
     """
 
     expected: Command
+    given: tuple[str, ...] = ()
 
     @property
     def any_given(self) -> bool:
         """Whether it says anything."""
-        return self.expected != Command((), epoch=self.expected.epoch)
+        return bool(self.given)
 
     def refuse(self) -> None:
         """End the command if any was given: the test is no native program."""
-        if self.any_given:
-            usage_error(
-                "--check, --same-output, --exit-code, --fault, --most-faults, --allow-misuse, "
-                "--watch, --sample-accesses, --engine and --no-fibers are for native programs"
-            )
+        if self.given:
+            _refuse(self.given, "native programs", "a Python test")
 
     def command(self, program: str, arguments: Sequence[str]) -> Command:
         """The test that a command line means."""
         return replace(self.expected, words=(program, *arguments))
+
+
+_PYTHON_ONLY = ("scope", "interpreter", "entropy", "async_order", "cancel", "asyncio_errors")
+"""Options of explorations that mean nothing to a native program."""
+
+
+def refuse_python_options(given: Mapping[str, Any]) -> None:
+    """End the command if an option was given that only Python tests have.
+
+    What ``pyproject.toml`` says is for all tests of a project, and is passed over.
+
+    Parameters:
+        given: the options on the command line, by name.
+    """
+    flags = tuple(_flag(name) for name in _PYTHON_ONLY if name in given)
+    if flags:
+        _refuse(flags, "Python tests", "a native program")
+
+
+def _refuse(flags: Sequence[str], meant: str, found: str) -> NoReturn:
+    verb = "is" if len(flags) == 1 else "are"
+    usage_error(f"{', '.join(flags)} {verb} for {meant}, and this is {found}")
+
+
+def _flag(name: str) -> str:
+    return f"--{name.replace('_', '-')}"
+
+
+_NATIVE_ONLY = (
+    *("check", "same_output", "exit_code", "fault", "most_faults", "allow_misuse", "watch"),
+    *("sample_accesses", "engine", "no_fibers"),
+)
+
+
+def _given_flags() -> tuple[str, ...]:
+    """Which of the flags for native programs the command line has."""
+    context = click.get_current_context()
+    source = click.core.ParameterSource.COMMANDLINE
+    return tuple(
+        _flag(name) for name in _NATIVE_ONLY if context.get_parameter_source(name) is source
+    )
 
 
 def _names(text: str) -> tuple[str, ...]:
@@ -148,7 +188,7 @@ def native_options(command: Callable[..., Any]) -> Callable[..., Any]:
             fibers=not no_fibers,
             allowed_misuses=misuses_named(allow_misuse),
         )
-        return command(flags=NativeFlags(expected), **others)
+        return command(flags=NativeFlags(expected, _given_flags()), **others)
 
     for decorate in (
         click.option(

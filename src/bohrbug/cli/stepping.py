@@ -23,7 +23,12 @@ from bohrbug.cli.exploring import (
     leave,
     usage_error,
 )
-from bohrbug.cli.native_options import NativeFlags, is_native, native_options
+from bohrbug.cli.native_options import (
+    NativeFlags,
+    is_native,
+    native_options,
+    refuse_python_options,
+)
 from bohrbug.cli.programs import ProgramError, Script, program_named, program_of
 from bohrbug.cli.prompt import Prompt, is_terminal, scripted_commands
 from bohrbug.cli.trust import check_trust, trust_option
@@ -126,6 +131,7 @@ def step(
         leave(_step_file(Path(program), script, trust))
     options = explore_options(given)
     if is_native(program, arguments, raw):
+        refuse_python_options(given_options(given))
         native = flags.command(program, arguments)
         subject = _Subject(native.name, native.target(), options, Path.cwd())
         leave(_step_native(subject, script))

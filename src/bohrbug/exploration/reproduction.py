@@ -72,6 +72,8 @@ class Reproduction:
         python: version of the interpreter.
         texts: the text of the program where something was recorded, by file name; empty
             in files that do not tell.
+        natively: what came of exporting it as a test for ordinary threads, a sentence; empty
+            if nobody has tried.
     """
 
     target: dict[str, Any]
@@ -81,6 +83,7 @@ class Reproduction:
     failure: Failure
     python: str = field(default_factory=platform.python_version)
     texts: dict[str, FileText] = field(default_factory=dict)
+    natively: str = ""
 
     def to_json(self) -> dict[str, Any]:
         """The file's content."""
@@ -94,6 +97,7 @@ class Reproduction:
             "options": options_to_json(self.options),
             "points": self.points,
             "texts": {name: text_to_json(text) for name, text in self.texts.items()},
+            **({"natively": self.natively} if self.natively else {}),
             **failure_to_json(failure),
         }
 
@@ -111,13 +115,31 @@ class Reproduction:
 
     def write_to(self, path: Path) -> Path:
         """Write the file, in place of the one there may be, and return its path."""
-        content = json.dumps(self.to_json(), indent=1, ensure_ascii=False)
-        partial = path.with_suffix(".partial")
-        # A file name need not be text: JSON has an escape for what is none.
-        partial.write_bytes(content.encode("utf-8", "backslashreplace"))
-        partial.replace(path)
+        _write_json(path, self.to_json())
         self.failure.reproduction = path
         return path
+
+
+def _write_json(path: Path, data: dict[str, Any]) -> None:
+    content = json.dumps(data, indent=1, ensure_ascii=False)
+    partial = path.with_suffix(".partial")
+    # A file name need not be text: JSON has an escape for what is none.
+    partial.write_bytes(content.encode("utf-8", "backslashreplace"))
+    partial.replace(path)
+
+
+def keep_what_came_natively(path: Path, sentence: str) -> None:
+    """Write into a reproduction file what came of exporting it; all else stays as it is.
+
+    Parameters:
+        path: of a file that can be read.
+        sentence: see :class:`Reproduction`.
+
+    Raises:
+        OSError: it can't be written.
+    """
+    data = json.loads(path.read_text(encoding="utf-8"))
+    _write_json(path, {**data, "natively": sentence})
 
 
 def _race_in_brief(race: Race) -> str:
@@ -299,6 +321,7 @@ def read_reproduction(path: Path) -> Reproduction:
             failure,
             data["python"],
             {name: text_from_json(text) for name, text in texts.items()},
+            a_string(data.get("natively", ""), "natively"),
         )
     except (KeyError, TypeError, ValueError) as error:
         trouble = f"there is no {error}" if isinstance(error, KeyError) else str(error)

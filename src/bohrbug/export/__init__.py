@@ -1,0 +1,1 @@
+"""Failures as plain tests that fail with ordinary threads, without Bohrbug."""
