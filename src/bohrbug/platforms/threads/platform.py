@@ -22,6 +22,7 @@ from bohrbug.model.outcome import Frame, Held, Race
 from bohrbug.model.plan import Plan
 from bohrbug.model.site import site_of
 from bohrbug.model.trace import Trace
+from bohrbug.monitors.await_races import races_over_awaits
 from bohrbug.monitors.outcomes import resource_of
 from bohrbug.monitors.races import Pair, RaceDetector
 from bohrbug.monitors.weak_order import PossibleRace, WeakDetector
@@ -178,6 +179,7 @@ def threads_runtime(
         scope,
         explainer if explainer is not None else ThreadExplainer(),
         KnownRaces().detector,
+        races_over_awaits,
         invariant,
         let_go,
     )
