@@ -212,6 +212,12 @@ class Race:
     may_be_atomic: bool = False
     stale: StaleRead | None = None
 
+    @property
+    def title(self) -> str:
+        """What it is, and of which variable: ``data race on Account.balance``."""
+        what = "data race" if self.stale is None else "race over an await"
+        return f"{what} on {self.label}"
+
 
 @plain
 @dataclass(frozen=True, slots=True)
