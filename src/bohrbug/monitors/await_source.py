@@ -58,7 +58,11 @@ def spot_at(place: Any) -> Spot | None:
     if span is None or tree is None:
         return None
     nodes = tree.by_span.get(span, ())
-    return Spot(tree, nodes[0]) if nodes else None
+    if not nodes:
+        return None
+    # A statement that is nothing but an expression is the same stretch of text.
+    node = next((node for node in nodes if isinstance(node, ast.expr)), nodes[0])
+    return Spot(tree, node.value if isinstance(node, ast.Await) else node)
 
 
 def rests_on(write: Touch, read: Touch) -> RacePattern | None:

@@ -269,6 +269,7 @@ class ThreadsRuntime:
                 alone = discovery.take()
                 if instrumentation.rewrite(code for code, _ in alone):
                     self._points.add_wanted()
+                    executed.missed = instrumentation.has_grown
                 self._rewritten_alone += alone
             return
         if not (

@@ -14,6 +14,7 @@ from __future__ import annotations
 from bohrbug.runtime.threads.io import (
     buffers,
     file_locks,
+    handing_on,
     in_flight,
     loop_shutdown,
     optional,
@@ -28,6 +29,7 @@ from bohrbug.runtime.threads.io.patches import patches
 __all__ = [
     "buffers",
     "file_locks",
+    "handing_on",
     "in_flight",
     "loop_shutdown",
     "optional",

@@ -129,6 +129,8 @@ class AccessLog:
         self._running: dict[int, LoopStep] = {}
         # Of threads whose loops have to be asked.
         self._looks: dict[int, Callable[[], object]] = {}
+        # What was known to those who left something in an object, which is kept: its id is the key.
+        self._told: dict[int, tuple[Any, dict[TaskId, int]]] = {}
         self._last: dict[TaskId, LoopStep] = {}
         self._taken: set[tuple[int, int, int, bool]] = set()
 
@@ -173,8 +175,7 @@ class AccessLog:
             parent = cause.step.task if is_child and cause.step is not None else None
         asked = cause.step
         if asked is not None and asked is not last:
-            for other, number in asked.clock.items():
-                clock[other] = max(number, clock.get(other, -1))
+            _join(clock, asked.clock)
             clock[asked.task] = max(asked.number, clock.get(asked.task, -1))
             floor = max(floor, asked.floor)
         if host < len(cause.clock):
@@ -225,6 +226,24 @@ class AccessLog:
         clocks = () if detector is None else detector._clocks
         return Cause(None, clocks[index]) if index < len(clocks) else UNCAUSED
 
+    def tell(self, thing: Any) -> None:
+        """The running step leaves a message, or a sign, in an object; who finds it comes after it."""
+        step = self.running()
+        if step is None:
+            return
+        known = self._told.get(id(thing))
+        clock = known[1] if known is not None and known[0] is thing else {}
+        _join(clock, step.clock)
+        clock[step.task] = step.number
+        self._told[id(thing)] = thing, clock
+
+    def learn(self, thing: Any) -> None:
+        """The running step finds what was left in an object."""
+        step = self.running()
+        known = self._told.get(id(thing))
+        if step is not None and known is not None and known[0] is thing:
+            _join(step.clock, known[1])
+
     # -- accesses --------------------------------------------------------------------
 
     def take(self, shadow: Shadow | None, is_write: bool, place: Place, frame: FrameType) -> None:
@@ -259,6 +278,11 @@ class AccessLog:
     def whole(self, owner: Any, is_write: bool, place: Place) -> Shadow | None:
         """See :meth:`.Variables.shadow_of_whole`."""
         return self._variables.shadow_of_whole(owner, is_write, place)
+
+
+def _join(clock: dict[TaskId, int], other: dict[TaskId, int]) -> None:
+    for task, number in other.items():
+        clock[task] = max(number, clock.get(task, -1))
 
 
 def frames_of_step(frame: FrameType | None) -> Around:
