@@ -1,15 +1,15 @@
-"""Races over an await: a task writes what it has from a read before an await, and undoes a write.
+"""Races over an await: a task writes what it has from a read before it, and undoes a write.
 
-Tasks of one event loop run one at a time, so that they have no data races.  But what a task has read
-may be old once it has awaited.  If another task has written the variable in between, and the write
-that follows rests on the old value, the two did not happen one after the other: an *atomicity
-violation* (Lu, Tucek, Qin and Zhou, *AVIO*, ASPLOS 2006, where such an unserialisable interleaving is
-a read, a write by another, a write).
+Tasks of one event loop run one at a time, so that they have no data races.  But what a task has
+read may be old once it has awaited.  If another task has written the variable in between, and the
+write that follows rests on the old value, the two did not happen one after the other: an
+*atomicity violation* (Lu, Tucek, Qin and Zhou, *AVIO*, ASPLOS 2006, where such an unserialisable
+interleaving is a read, a write by another, a write).
 
 Only what has happened in an execution is told.  A lock that both hold leaves no room for the
-write in between, whatever kind of lock it is, so that locks need not be known here.  Left out is what
-must come in this order in every execution: a write that the task has itself asked for since the read,
-and has waited for.
+write in between, whatever kind of lock it is, so that locks need not be known here.  Left out is
+what must come in this order in every execution: a write that the task has itself asked for since
+the read, and has waited for.
 """
 
 from __future__ import annotations
@@ -29,6 +29,9 @@ from bohrbug.runtime.threads.stacks import is_own, site_in
 
 RestsOn = Callable[[Touch, Touch], RacePattern | None]
 """Whether a write rests on an earlier read of the same task, and how."""
+
+IsHarmless = Callable[[Touch, Touch, Touch], bool]
+"""Whether a read, a write in between and the write that rests on the read do no harm."""
 
 MOST_READS = 40
 """Reads before a write that are looked at, the latest ones."""
@@ -56,12 +59,28 @@ class StaleWrite:
     awaited: LoopStep
 
 
-def stale_writes(touches: Sequence[Touch], rests: RestsOn = rests_on) -> list[StaleWrite]:
+def does_no_harm(read: Touch, other: Touch, write: Touch) -> bool:
+    """Whether both write the same constant to end a loop, as those do that ask it to stop."""
+    first, second = access_source(other.place, True), access_source(write.place, True)
+    return (
+        first is not None
+        and second is not None
+        and writes_the_same(first, second)
+        and is_loop_test(write, read)
+    )
+
+
+def stale_writes(
+    touches: Sequence[Touch],
+    rests: RestsOn = rests_on,
+    is_harmless: IsHarmless = does_no_harm,
+) -> list[StaleWrite]:
     """The races over an await in what the tasks of event loops have accessed.
 
     Parameters:
         touches: in the order in which they were made.
         rests: tells whether a write rests on a read.
+        is_harmless: whether read, write in between, and write are harmless all the same.
 
     Returns:
         One for each three places, with the first time it was seen.
@@ -77,7 +96,7 @@ def stale_writes(touches: Sequence[Touch], rests: RestsOn = rests_on) -> list[St
         for touch in of_owner:
             own = seen[touch.step.task]
             if touch.is_write and len(writes) < MOST_WRITES:
-                race = _look(touch, own, writes, ends, rests)
+                race = _look(touch, own, writes, ends, rests, is_harmless)
                 if race is not None:
                     places = id(race.read.place), id(race.between.place), id(touch.place)
                     found.setdefault(places, race)
@@ -109,6 +128,7 @@ def _look(
     writes: list[Touch],
     ends: dict[TaskId, int],
     rests: RestsOn,
+    is_harmless: IsHarmless,
 ) -> StaleWrite | None:
     """A race that a write completes.
 
@@ -117,7 +137,7 @@ def _look(
         own: what its task has accessed before, of the same object.
         writes: what all tasks have written before, of it.
         ends: the last step of each task.
-        rests: tells whether a write rests on a read.
+        rests, is_harmless: see :func:`stale_writes`.
     """
     step = write.step
     others = [
@@ -147,7 +167,7 @@ def _look(
             if other.step.number <= read.step.number:
                 break
             if _overlap(other, read) and not (
-                _is_part(read.step, other.step, step, ends) or _does_no_harm(read, other, write)
+                _is_part(read.step, other.step, step, ends) or is_harmless(read, other, write)
             ):
                 return StaleWrite(read, other, write, pattern, _awaited(own, read, write))
     return None
@@ -164,17 +184,6 @@ def _is_part(read: LoopStep, other: LoopStep, write: LoopStep, ends: dict[TaskId
     if not other.is_after(read):
         return False
     return write.is_after(other) or ends[other.task] < write.number
-
-
-def _does_no_harm(read: Touch, other: Touch, write: Touch) -> bool:
-    """Whether both write the same constant to end a loop, as those do that ask it to stop."""
-    first, second = access_source(other.place, True), access_source(write.place, True)
-    return (
-        first is not None
-        and second is not None
-        and writes_the_same(first, second)
-        and is_loop_test(write, read)
-    )
 
 
 def _awaited(own: list[Touch], read: Touch, write: Touch) -> LoopStep:

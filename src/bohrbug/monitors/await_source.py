@@ -231,7 +231,7 @@ def _left_before(node: ast.AST, statement: ast.stmt) -> Iterator[ast.AST]:
             continue
         for before in block[: block.index(statement)]:
             match before:
-                case ast.If(test=test, body=body, orelse=orelse) if _leaves(body) != _leaves(
+                case ast.If(test=test, body=body, orelse=orelse) if _leaves(body) or _leaves(
                     orelse
                 ):
                     yield test

@@ -272,9 +272,7 @@ class ThreadsRuntime:
                     executed.missed = instrumentation.has_grown
                 self._rewritten_alone += alone
             return
-        if not (
-            discovery.has_news or instrumentation.has_new_made_code or self._rewritten_alone
-        ):
+        if not (discovery.has_news or instrumentation.has_new_made_code or self._rewritten_alone):
             return
         was_rare = discovery.take_noticed()
         if was_rare:

@@ -1,8 +1,9 @@
 """What tasks of event loops tell each other by objects, without waiting for one another.
 
-Who takes an item that lies in a queue comes after who has put it there, though nobody was woken up:
-for races over an await (:mod:`..loops.access_log`) this makes the difference between what another task
-did by chance and what it was asked to do.  Locks are left out: who comes first is chance there.
+Who takes an item that lies in a queue comes after who has put it there, though nobody was woken
+up: for races over an await (:mod:`..loops.access_log`) this makes the difference between what
+another task did by chance and what it was asked to do.  Locks are left out: who comes first is
+chance there.
 """
 
 from __future__ import annotations

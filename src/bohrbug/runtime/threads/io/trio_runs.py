@@ -127,8 +127,8 @@ def _wrap_runs(module: Any) -> None:
 class TrioSteps:
     """Tells who takes down what is accessed of the steps of trio's tasks.
 
-    trio has no place where a step begins that could be wrapped.  So this is asked which one is running:
-    the task that trio says is, and for the how many-th time it goes on.
+    trio has no place where a step begins that could be wrapped.  So this is asked which one is
+    running: the task that trio says is, and for the how many-th time it goes on.
 
     Parameters:
         log: of the execution.
@@ -143,11 +143,12 @@ class TrioSteps:
         self._causes: dict[int, tuple[weakref.ref[Any], Cause, Any]] = {}
         self._names: dict[int, tuple[weakref.ref[Any], str]] = {}
         self._running: tuple[str, int] | None = None
+        self._count = 0
 
     def look(self) -> None:
         """Let the log know of the step that the running thread makes."""
-        task = getattr(self._context, "task", None)
-        if task is None or task._runner.init_task is task:
+        task: Any = getattr(self._context, "task", None)
+        if task is None:
             self._running = None
             self._log.end_step(self._host.index)
             return
@@ -180,7 +181,8 @@ class TrioSteps:
         """What a task of trio is called: by the order of their starts, behind the thread's id."""
         known = self._names.get(id(task))
         if known is None or known[0]() is not task:
-            name = f"{self._host.id}.t{len(self._names) + 1}"
+            self._count += 1
+            name = f"{self._host.id}.t{self._count}"
             known = self._names[id(task)] = weakref.ref(task), name
         return known[1]
 
@@ -221,7 +223,9 @@ def _wrap_steps(module: Any) -> None:
         reschedule(self, task, *args, **kwargs)
 
     @patches.method(module.Runner, "spawn_impl")
-    def spawned(self: Any, async_fn: Any, args: Any, nursery: Any, *more: Any, **kwargs: Any) -> Any:
+    def spawned(
+        self: Any, async_fn: Any, args: Any, nursery: Any, *more: Any, **kwargs: Any
+    ) -> Any:
         execution = controlled()
         if (
             execution is not None
