@@ -349,7 +349,7 @@ DEPENDENCES = {
     ),
     "if before": ("if o.x:\n        g()\n    await f()\n    o.x = 1", None),
     "while": ("while o.x:\n        await f()\n        o.x = 1", ACTS),
-    "assert": ("assert o.x\n    await f()\n    o.x = 1", ACTS),
+    "assert": ("assert o.x\n    await f()\n    o.x = 1", None),
     "match": ("match o.x:\n        case 1:\n            await f()\n            o.x = 1", ACTS),
     "conditional expression": ("o.x = await f() if o.x else 1", LOST),
     "except": (

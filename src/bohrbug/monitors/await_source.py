@@ -74,15 +74,18 @@ def rests_on(write: Touch, read: Touch) -> RacePattern | None:
     Returns:
         ``LOST_UPDATE``, ``CHECK_THEN_ACT``, or ``None``: not as far as the source tells.
     """
+    common = _common(write, read)
+    return _rests_on(_below(write, common), _below(read, common)) if common else None
+
+
+def _common(write: Touch, read: Touch) -> int:
+    """How many frames two accesses have in common, the outermost ones."""
     common = 0
     for one, other in zip(read.around, write.around, strict=False):
         if one[:2] != other[:2]:
             break
         common += 1
-    if not common:
-        return None
-    below_read, below_write = _below(read, common), _below(write, common)
-    return _rests_on(below_write, below_read)
+    return common
 
 
 _Places = tuple[tuple[Any, int], ...]
@@ -235,8 +238,6 @@ def _left_before(node: ast.AST, statement: ast.stmt) -> Iterator[ast.AST]:
                     orelse
                 ):
                     yield test
-                case ast.Assert(test=test):
-                    yield test
                 case ast.Try(body=body) if _leaves(body):
                     yield from body
 
@@ -250,8 +251,9 @@ def _is_looked_at(test: ast.AST, source: Spot, names: frozenset[str]) -> bool:
 
 
 def is_loop_test(write: Touch, read: Touch) -> bool:
-    """Whether a read is made by the test of a loop in whose body a write of the function is."""
-    source, sink = spot_at(read.place), spot_at(write.place)
+    """Whether a read is made by the test of a loop, and a write in its body."""
+    common = _common(write, read)
+    source, sink = spot_at(_below(read, common)[0]), spot_at(_below(write, common)[0])
     return (
         source is not None
         and sink is not None

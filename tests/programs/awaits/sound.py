@@ -226,10 +226,13 @@ def stops_a_loop() -> None:
     async def run() -> None:
         while account.balance:
             await asyncio.sleep(0)
-            account.balance = 0
+            end()
+
+    def end() -> None:
+        account.balance = 0
 
     async def stop() -> None:
-        account.balance = 0
+        end()
 
     async def main() -> None:
         await asyncio.gather(run(), stop())
