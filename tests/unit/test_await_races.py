@@ -265,6 +265,18 @@ def test_one_of_the_two_is_not_enough(known: str) -> None:
     assert told.races()
 
 
+def test_who_was_woken_up_by_the_write_knows_that_the_test_is_old() -> None:
+    told = Told()
+    told.step("a")
+    told.read()
+    wakes = told.step("b")
+    told.write()
+    told.step("a", wakes)
+    told.write()
+    assert not told.races(lambda write, read: ACTS)
+    assert told.races(lambda write, read: LOST)
+
+
 def test_a_child_that_has_ended_was_waited_for() -> None:
     told = Told()
     asks = told.step("a")

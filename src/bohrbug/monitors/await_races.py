@@ -9,7 +9,8 @@ interleaving is a read, a write by another, a write).
 Only what has happened in an execution is told.  A lock that both hold leaves no room for the
 write in between, whatever kind of lock it is, so that locks need not be known here.  Left out is
 what must come in this order in every execution: a write that the task has itself asked for since
-the read, and has waited for.
+the read, and has waited for.  So is, behind a test, the write of who has woken the task up since:
+it waited for the answer to become another one.
 """
 
 from __future__ import annotations
@@ -167,7 +168,9 @@ def _look(
             if other.step.number <= read.step.number:
                 break
             if _overlap(other, read) and not (
-                _is_part(read.step, other.step, step, ends) or is_harmless(read, other, write)
+                _is_part(read.step, other.step, step, ends)
+                or (pattern is RacePattern.CHECK_THEN_ACT and step.is_after(other.step))
+                or is_harmless(read, other, write)
             ):
                 return StaleWrite(read, other, write, pattern, _awaited(own, read, write))
     return None

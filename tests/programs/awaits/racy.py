@@ -270,3 +270,21 @@ def smallest_free_key() -> None:
         await asyncio.gather(take(), take())
 
     asyncio.run(main())
+
+
+def no_second_test_under_the_lock() -> None:
+    """check-then-act: dict cache['key']. Who waits for the lock has tested before."""
+    cache: dict[str, object] = {}
+
+    async def main() -> None:
+        lock = asyncio.Lock()
+
+        async def look_up(key: str) -> None:
+            if key not in cache:
+                async with lock:
+                    await asyncio.sleep(0)
+                    cache[key] = object()
+
+        await asyncio.gather(look_up("key"), look_up("key"))
+
+    asyncio.run(main())

@@ -292,3 +292,33 @@ def last_one_wins() -> None:
         await asyncio.gather(work(1), work(2))
 
     asyncio.run(main())
+
+
+def waits_for_its_turn() -> None:
+    """A lock of its own, handed over by a future: who waits is told when the answer has changed."""
+    account = Account(1)
+    waiting: list[asyncio.Future[None]] = []
+
+    async def take() -> None:
+        if account.balance > 0:
+            account.balance -= 1
+        else:
+            turn = asyncio.get_running_loop().create_future()
+            waiting.append(turn)
+            await turn
+            account.balance -= 1
+
+    def give() -> None:
+        account.balance += 1
+        if waiting:
+            waiting.pop(0).set_result(None)
+
+    async def use() -> None:
+        await take()
+        await asyncio.sleep(0)
+        give()
+
+    async def main() -> None:
+        await asyncio.gather(use(), use())
+
+    asyncio.run(main())

@@ -174,7 +174,7 @@ class TrioSteps:
             cause = self._log.cause() if self._log.is_another(self._host) else UNCAUSED
         else:
             self.look()
-            cause = self._log.cause()
+            cause = self._log.cause_of_call(_getframe(1))
         self._causes[id(task)] = weakref.ref(task), cause, _place_in(task.coro)
 
     def _id_of(self, task: Any) -> str:

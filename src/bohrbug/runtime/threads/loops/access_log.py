@@ -242,6 +242,14 @@ class AccessLog:
         if step is not None and known is not None and known[0] is thing:
             _join(step.clock, known[1])
 
+    def cause_of_call(self, frame: FrameType | None) -> Cause:
+        """As :meth:`cause`; whoever only gets a lock from the running task learns nothing of it.
+
+        Parameters:
+            frame: in which the step is asked for.
+        """
+        return UNCAUSED if _hands_lock_over(frame) else self.cause()
+
     # -- accesses --------------------------------------------------------------------
 
     def take(self, shadow: Shadow | None, is_write: bool, place: Place, frame: FrameType) -> None:
@@ -313,6 +321,20 @@ def frames_of_step(frame: FrameType | None) -> Around:
 
 
 _TRIO = "trio._core._run"
+
+_LOCKS = ("asyncio.locks", "trio._sync")
+
+
+def _hands_lock_over(frame: FrameType | None) -> bool:
+    """Whether a lock, or a semaphore, of a loop is being released."""
+    while frame is not None:
+        module = str(frame.f_globals.get("__name__"))
+        if module in _LOCKS and frame.f_code.co_name == "release":
+            return True
+        if not module.startswith(("asyncio.", "trio.", "bohrbug.runtime.")):
+            return False
+        frame = frame.f_back
+    return False
 
 
 class LoggingSink:

@@ -124,7 +124,7 @@ class LoopTasks:
             task = self._made(creator, None if is_own else place_from(frame))
             task.target = code.co_qualname if code else type(callback).__name__
         log = self._execution.access_log
-        cause = None if log is None else log.cause()
+        cause = None if log is None else log.cause_of_call(frame)
         self._origins[id(handle)] = Origin(task, order, self._number, cause)
         self._number += 1
 
