@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import importlib
 import inspect
 import json
+import weakref
 from collections.abc import Callable
 
 import pytest
@@ -104,8 +106,40 @@ def test_what_one_coroutine_does_alone_is_not_looked_at() -> None:
     """A test without company is executed once, as it is."""
 
     def alone() -> None:
-        import asyncio
-
         asyncio.run(asyncio.sleep(0))
 
     assert bohrbug.explore(alone).executions == 1
+
+
+class _Item:
+    __slots__ = ("payload",)
+
+    def __init__(self, payload: object) -> None:
+        self.payload = payload
+
+
+class _Payload:
+    pass
+
+
+def _dies_in_time() -> None:
+    payload = _Payload()
+    life = weakref.ref(payload)
+    items = {1: _Item(payload)}
+    del payload
+
+    async def take() -> None:
+        assert items[1].payload is not None
+        await asyncio.sleep(0)
+        del items[1]
+        assert life() is None
+
+    async def main() -> None:
+        await asyncio.gather(take(), asyncio.sleep(0))
+
+    asyncio.run(main())
+
+
+def test_lives_are_not_prolonged() -> None:
+    """Objects that can't be referenced weakly are not held to know them again."""
+    assert bohrbug.explore(_dies_in_time).verdict.kind is VerdictKind.HOLDS

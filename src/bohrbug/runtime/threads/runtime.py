@@ -348,7 +348,7 @@ class ThreadsRuntime:
             # The code that tells where a build with the GIL could switch tells all the rest, too.
             elif watch or (learn and self._instrumentation.tells_breakers):
                 watcher = detector = self._make_detector(execution)
-                log = execution.access_log = AccessLog(execution, variables)
+                log = execution.access_log = AccessLog(execution, self._types)
                 if learn:
                     self._finds = self._places_found(detector)
             self._make_accesses_visible(execution, variables, watcher)

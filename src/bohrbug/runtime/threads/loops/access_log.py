@@ -12,12 +12,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from types import CodeType, FrameType
 from typing import TYPE_CHECKING, Any
+from weakref import ref
 
 from bohrbug.model.operation import TaskId
 from bohrbug.runtime.threads.control import is_unseen
+from bohrbug.runtime.threads.data.kinds import Types
+from bohrbug.runtime.threads.data.passing import PassingVariables
 from bohrbug.runtime.threads.data.places import Place
 from bohrbug.runtime.threads.data.shadows import Shadow
-from bohrbug.runtime.threads.data.variables import Variables
 from bohrbug.runtime.threads.loops.tasks import is_of_asyncio
 from bohrbug.runtime.threads.rewrite import hooks
 from bohrbug.runtime.threads.stacks import is_own
@@ -113,15 +115,15 @@ class AccessLog:
 
     Parameters:
         execution: the execution.
-        variables: finds the variables.
+        types: what is known of types.
 
     Attributes:
         touches: the accesses, in order.
     """
 
-    def __init__(self, execution: Execution, variables: Variables) -> None:
+    def __init__(self, execution: Execution, types: Types) -> None:
         self._execution = execution
-        self._variables = variables
+        self._variables = PassingVariables(execution, types)
         self.touches: list[Touch] = []
         self._has_begun = False
         self._steps = 0
@@ -129,8 +131,8 @@ class AccessLog:
         self._running: dict[int, LoopStep] = {}
         # Of threads whose loops have to be asked.
         self._looks: dict[int, Callable[[], object]] = {}
-        # What was known to those who left something in an object, which is kept: its id is the key.
-        self._told: dict[int, tuple[Any, dict[TaskId, int]]] = {}
+        # What was known to those who left something in an object.
+        self._told: dict[int, tuple[ref[Any], dict[TaskId, int]]] = {}
         self._last: dict[TaskId, LoopStep] = {}
         self._taken: set[tuple[int, int, int, bool]] = set()
 
@@ -229,18 +231,21 @@ class AccessLog:
         step = self.running()
         if step is None:
             return
-        known = self._told.get(id(thing))
-        clock = known[1] if known is not None and known[0] is thing else {}
+        clock = {**(self._left_in(thing) or {})}
         _join(clock, step.clock)
         clock[step.task] = step.number
-        self._told[id(thing)] = thing, clock
+        self._told[id(thing)] = ref(thing), clock
 
     def learn(self, thing: Any) -> None:
         """The running step finds what was left in an object."""
         step = self.running()
+        clock = self._left_in(thing)
+        if step is not None and clock is not None:
+            _join(step.clock, clock)
+
+    def _left_in(self, thing: Any) -> dict[TaskId, int] | None:
         known = self._told.get(id(thing))
-        if step is not None and known is not None and known[0] is thing:
-            _join(step.clock, known[1])
+        return known[1] if known is not None and known[0]() is thing else None
 
     def cause_of_call(self, frame: FrameType | None) -> Cause:
         """As :meth:`cause`; whoever only gets a lock from the running task learns nothing of it.
