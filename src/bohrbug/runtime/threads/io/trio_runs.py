@@ -98,10 +98,19 @@ def _wrap_runs(module: Any) -> None:
     with_hypothesis = "_ALLOW_DETERMINISTIC_SCHEDULING"
     patches.add(module, with_hypothesis, _UsuallyWithHypothesis(getattr(module, with_hypothesis)))
     numbers = itertools.count()
+    sorting = {
+        module.Deadlines.add.__code__,
+        module.Runner.wait_all_tasks_blocked.__code__,
+    }
 
-    def number_of(scope: object) -> int:
-        """Of deadlines at the same time, an address decides which comes first."""
-        return id(scope) if controlled() is None else next(numbers)
+    def number_of(thing: object) -> int:
+        """Of deadlines at the same time, an address decides which comes first.
+
+        What a ``repr`` tells has to be the same each time.
+        """
+        if controlled() is None or _getframe(1).f_code not in sorting:
+            return id(thing)
+        return next(numbers)
 
     patches.add(module, "id", number_of)
     _wrap_steps(module)
