@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import subprocess
 import threading
 from collections.abc import Callable, Iterator
@@ -13,6 +14,7 @@ from typing import Any, cast
 import pytest
 
 import bohrbug
+from bohrbug.exploration.verdicts import VerdictKind
 from bohrbug.model.conditions import Level
 from bohrbug.model.plan import Plan
 from bohrbug.platforms.threads.platform import threads_runtime
@@ -125,3 +127,23 @@ def test_nothing_is_swept_for_another_thread(access: str, monkeypatch: pytest.Mo
     assert swept == []
     getattr(sink, access)(*arguments)
     assert swept == [control.real_get_ident()]
+
+
+def test_signal_handlers_can_only_be_set_in_the_main_thread() -> None:
+    def test() -> None:
+        handler = signal.getsignal(signal.SIGUSR1)
+        signal.signal(signal.SIGUSR1, handler)
+        refused: list[str] = []
+
+        def work() -> None:
+            try:
+                signal.signal(signal.SIGUSR1, handler)
+            except ValueError as error:
+                refused.append(str(error))
+
+        thread = threading.Thread(target=work)
+        thread.start()
+        thread.join()
+        assert refused == ["signal only works in main thread of the main interpreter"]
+
+    assert bohrbug.explore(test).verdict.kind is VerdictKind.HOLDS

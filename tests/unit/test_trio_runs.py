@@ -166,3 +166,13 @@ def test_deadlines_at_the_same_time_come_in_the_order_they_were_set(reverse: boo
 
     assert not explore(main, executions=1).failures
     assert orders[0] in ([0, 1, 2, 3], [3, 2, 1, 0])
+
+
+def test_what_tasks_and_scopes_are_called_stays_the_same() -> None:
+    async def main() -> None:
+        task = trio.lowlevel.current_task()
+        scope = trio.CancelScope()
+        assert repr(task) == repr(task)
+        assert repr(scope) == repr(scope)
+
+    assert explore(main).verdict.kind is VerdictKind.HOLDS

@@ -48,9 +48,13 @@ def _cause_to_json(failure: Failure) -> dict[str, Any] | None:
 
 def race_to_json(race: Race) -> dict[str, Any]:
     """One data race as plain data."""
-    sites = (site_of(access.operation.place) for access in (race.first, race.second))
+    accesses = [race.first, race.second]
+    if race.stale is not None:
+        accesses.insert(0, race.stale.access)
+    sites = [site_of(access.operation.place) for access in accesses]
     return {
         "label": race.label,
+        "over_await": race.stale is not None,
         "count": race.count,
         "pattern": race.pattern.value,
         "triangular": race.is_triangular,

@@ -17,11 +17,15 @@ Signature = tuple[object, ...]
 """What :meth:`bohrbug.model.outcome.Outcome.signature` gives."""
 
 RaceKey = tuple[Any, ...]
-"""The two places of a data race as plain data, sorted."""
+"""The two places of a data race as plain data, sorted; or three, of one over an await."""
 
 
 def race_key(race: Race) -> RaceKey:
     """What makes two data races the same one, in every process."""
+    if race.stale is not None:
+        # What it rests on is part of it.
+        places = race.first, race.second, race.stale.access
+        return _key_of(*(access.operation.place for access in places))
     return _key_of(race.first.operation.place, race.second.operation.place)
 
 

@@ -151,7 +151,7 @@ class Findings:
             if self._options.races == "fail" and is_wanted and not trace.outcome.is_failure:
                 outcome = Outcome(
                     OutcomeKind.RACE,
-                    f"data race on {race.label}",
+                    race.title,
                     task=race.second.task,
                     race=race,
                     stack=race.second.stack,
@@ -169,12 +169,17 @@ class Findings:
         if not fresh:
             return races
         news = list(fresh.values())
-        if are_wanted and self._witnessed < WITNESSED and not self._is_interrupted():
+        has_stale = any(race.stale is not None for race in news)
+        is_affordable = self._witnessed < WITNESSED or has_stale
+        if are_wanted and is_affordable and not self._is_interrupted():
             self._witnessed += 1
             news = self._platform.complete_races(trace, news)
         news = self._platform.classified(news)
         told = {race_key(race): race for race in news}
-        return [(key, told.get(key, race)) for key, race in races]
+        # What did not happen again is not told.
+        return [
+            (key, told.get(key, race)) for key, race in races if key in told or key not in fresh
+        ]
 
     def count_race(self, key: RaceKey, count: int) -> None:
         """A known data race was seen in another process."""
@@ -187,7 +192,7 @@ class Findings:
         for _ in range(CONFIRMATIONS):
             replayed = self._learner.replay(plan, watch=True).trace
             if replayed.divergence is not None or not any(
-                other.label == race.label for other in replayed.races
+                other.title == race.title for other in replayed.races
             ):
                 return 0
         return CONFIRMATIONS

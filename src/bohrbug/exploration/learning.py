@@ -22,6 +22,10 @@ WATCHED_LATER = 8
 """After these, in one of so many; in which ones, the plan decides."""
 
 
+MOST_REPEATED = 10
+"""Executions that are repeated as they have called what was not seen yet."""
+
+
 class Sampling:
     """Counts the executions of an exploration, and says what to look for in the next one.
 
@@ -30,11 +34,17 @@ class Sampling:
         quiet: how many since something new was found.
     """
 
-    __slots__ = ("executions", "quiet")
+    __slots__ = ("_repeated", "executions", "quiet")
 
     def __init__(self) -> None:
         self.executions = 0
         self.quiet = 0
+        self._repeated = 0
+
+    def takes_again(self) -> bool:
+        """Whether an execution is repeated, for what was not seen in it."""
+        self._repeated += 1
+        return self._repeated <= MOST_REPEATED
 
     def next(self, plan: Plan) -> bool:
         """One more execution begins: whether to look for races in it."""
@@ -86,6 +96,10 @@ class Learner:
             again = runtime.execute(executed.trace.as_plan(), watch=True)
             executed.found, executed.changes = again.found, again.changes
             executed.has_learned = executed.has_learned or again.has_learned
+        elif executed.missed and self._sampling.takes_again():
+            # The first to call something may be the last: it is looked at at once.
+            again = runtime.execute(executed.trace.as_plan(), watch=True)
+            executed.trace.races += again.trace.races
         self._take(executed)
         return executed
 

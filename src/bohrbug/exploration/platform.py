@@ -35,12 +35,18 @@ class Platform:
         Parameters:
             trace: the execution in which they were seen.
             races: some of its races.
+
+        Returns:
+            Those without the races over an await that did not happen again.
         """
         return list(races)
 
     def classified(self, races: Iterable[Race]) -> list[Race]:
         """Races with what they look like."""
-        return [replace(race, pattern=pattern_of(race)) for race in races]
+        return [
+            race if race.stale is not None else replace(race, pattern=pattern_of(race))
+            for race in races
+        ]
 
     def possible_races(self, plan: Plan) -> list[PossibleRace]:
         """Races that the execution of a plan gives reason to expect under other schedules."""

@@ -84,7 +84,7 @@ def executed(runtime: Runtime, expected: Failure, plan: Plan) -> Trace:
     trace = runtime.execute(plan, learn=False, watch=True).trace
     if not trace.outcome.is_failure:
         for found in trace.races:
-            if found.label == race.label:
+            if found.title == race.title:
                 outcome = replace(expected.outcome, race=found, stack=found.second.stack)
                 return trace.with_outcome(outcome)
     return trace

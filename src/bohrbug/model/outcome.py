@@ -162,8 +162,29 @@ class RacePattern(str, Enum):
 
 @plain
 @dataclass(frozen=True, slots=True)
+class StaleRead:
+    """What makes a race of two writes one over an await: what the later of them rests on.
+
+    Parameters:
+        access: the read, by the task of the later write and before the earlier one.
+        awaited: where the task gave way after it; ``None`` if that was not seen.
+        reader: what a person knows that task by; may be empty.
+        other: the same of the task that wrote in between.
+    """
+
+    access: Access
+    awaited: Site | None = None
+    reader: str = ""
+    other: str = ""
+
+
+@plain
+@dataclass(frozen=True, slots=True)
 class Race:
     """Two accesses to one variable, at least one a write, unordered by happens-before.
+
+    Or, over an await, two writes by tasks of one event loop: the earlier one came between
+    what the later one rests on, a read, and the later one.
 
     Parameters:
         resource: the variable.
@@ -177,6 +198,7 @@ class Race:
         allocated: where memory of the heap was allocated, if that was seen.
         may_be_atomic: both accesses are instructions as which compilers translate plain ones and
             atomic loads and stores alike, and nothing else is known of them.
+        stale: of a race over an await, the read before it.
     """
 
     resource: ResourceId
@@ -188,6 +210,13 @@ class Race:
     is_triangular: bool | None = None
     allocated: Site | None = None
     may_be_atomic: bool = False
+    stale: StaleRead | None = None
+
+    @property
+    def title(self) -> str:
+        """What it is, and of which variable: ``data race on Account.balance``."""
+        what = "data race" if self.stale is None else "race over an await"
+        return f"{what} on {self.label}"
 
 
 @plain

@@ -45,6 +45,7 @@ from bohrbug.model.outcome import (
     OutcomeKind,
     Race,
     RacePattern,
+    StaleRead,
     TaskInfo,
     Uncontrolled,
 )
@@ -130,6 +131,15 @@ class _Writer:
             "triangular": race.is_triangular,
             "allocated": self.site(race.allocated),
             "may_be_atomic": race.may_be_atomic,
+            "stale": None if race.stale is None else self.stale(race.stale),
+        }
+
+    def stale(self, stale: StaleRead) -> Json:
+        return {
+            "access": self.access(stale.access),
+            "awaited": self.site(stale.awaited),
+            "reader": stale.reader,
+            "other": stale.other,
         }
 
     def blocked(self, blocked: BlockedTask) -> Json:
@@ -253,6 +263,16 @@ class _Reader:
             is_triangular=optional(data.get("triangular"), f"{where} triangular", a_bool),
             allocated=self.site(data.get("allocated"), f"{where} allocated"),
             may_be_atomic=a_bool(data.get("may_be_atomic", False), f"{where} may_be_atomic"),
+            stale=optional(data.get("stale"), f"{where} stale", self.stale),
+        )
+
+    def stale(self, value: Json, where: str) -> StaleRead:
+        data = an_object(value, where)
+        return StaleRead(
+            access=self.access(field_of(data, "access", where), f"{where} access"),
+            awaited=self.site(data.get("awaited"), f"{where} awaited"),
+            reader=a_string(data.get("reader", ""), f"{where} reader"),
+            other=a_string(data.get("other", ""), f"{where} other"),
         )
 
     def blocked(self, value: Json, where: str) -> BlockedTask:

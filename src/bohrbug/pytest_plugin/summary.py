@@ -35,7 +35,8 @@ def report_data(result: Result) -> dict[str, Any]:
         "line": one_line_verdict(result),
         "executions": result.executions,
         "seconds": result.seconds,
-        "races": [race.label for race in result.races],
+        "races": [race.label for race in result.races if race.stale is None],
+        "over_awaits": [race.label for race in result.races if race.stale is not None],
         "untimely": [_failure_line(result.test, failure) for failure in result.untimely],
         "reproductions": [
             str(failure.reproduction)
@@ -66,6 +67,7 @@ class Summary:
     caveats: Counter[str] = field(default_factory=Counter)
     notices: Counter[str] = field(default_factory=Counter)
     races: Counter[str] = field(default_factory=Counter)
+    over_awaits: Counter[str] = field(default_factory=Counter)
     plain: Counter[str] = field(default_factory=Counter)
     fixed: list[str] = field(default_factory=list)
     trouble: Counter[str] = field(default_factory=Counter)
@@ -91,6 +93,7 @@ class Summary:
         self.caveats.update(dict.fromkeys(data["caveats"]).keys())
         self.notices.update(data["notices"])
         self.races.update(dict.fromkeys(data["races"]).keys())
+        self.over_awaits.update(dict.fromkeys(data.get("over_awaits", ())).keys())
         self.fixed += data.get("fixed", ())
         if data.get("trouble"):
             self.trouble[data["trouble"]] += 1
@@ -134,6 +137,7 @@ class Summary:
         self._list(reporter, "not controlled, or not certain", self.caveats)
         self._list(reporter, "notes", self.notices)
         self._list(reporter, "data races seen", self.races)
+        self._list(reporter, "races over an await seen", self.over_awaits)
 
     def _list_untimely(self, reporter: pytest.TerminalReporter) -> None:
         """Tests that fail only if a timeout fires early: no failures, but worth a word."""

@@ -27,7 +27,8 @@ def failure_headline(outcome: Outcome) -> str:
     if kind is OutcomeKind.LEAK and not message:
         return f"{plural(len(outcome.blocked), 'thread')} did not end"
     if kind is OutcomeKind.RACE and outcome.race is not None:
-        return f"Data race on {outcome.race.label}"
+        title = outcome.race.title
+        return title[0].upper() + title[1:]
     title = str(kind.value).capitalize()
     if not message:
         return title

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from rich.text import Text
 
 from bohrbug.model.operation import ResourceId, Site
-from bohrbug.model.outcome import Access, Race, RacePattern
+from bohrbug.model.outcome import Access, Race, RacePattern, StaleRead
 from bohrbug.model.site import site_of
 from bohrbug.report.naming import Names
 from bohrbug.report.sources import source_line
@@ -81,7 +81,10 @@ def race_sites(races: Sequence[Race]) -> list[Site]:
     """All places that races mention."""
     found: list[Site] = []
     for race in races:
-        for access in (race.first, race.second):
+        stale = () if race.stale is None else (race.stale.access,)
+        if race.stale is not None and race.stale.awaited is not None:
+            found.append(race.stale.awaited)
+        for access in (*stale, race.first, race.second):
             site = site_of(access.operation.place)
             if site is not None:
                 found.append(site)
@@ -110,6 +113,57 @@ def _draw_access(paper: Paper, access: Access, names: Names, order: str) -> None
         paper.put(line + paper.text(source_line(site)))
 
 
+_OVER_AWAIT = {
+    RacePattern.LOST_UPDATE: (
+        "A lost update: what is written is made of what was read before the await, so that the"
+        " write in between is undone."
+    ),
+    RacePattern.CHECK_THEN_ACT: (
+        "Check-then-act: the test was made before the await, and another task has written since."
+    ),
+}
+"""How the write rests on the read."""
+
+
+def _draw_over_await(
+    paper: Paper,
+    race: Race,
+    stale: StaleRead,
+    names: Names,
+    times: str,
+    explained: set[RacePattern] | None,
+) -> None:
+    title = paper.text("  Race over an await", WARNED) + paper.text(f" on {race.label}", HEADING)
+    paper.put(title + paper.text(f"  ({race.pattern.value}{times})", QUIET))
+    words = _OVER_AWAIT.get(race.pattern, "")
+    if explained is not None:
+        if race.pattern in explained:
+            words = ""
+        explained.add(race.pattern)
+    if words:
+        paper.paragraph(paper.prose(words), 4)
+    one, other = _called(names, race.second, stale.reader), _called(names, race.first, stale.other)
+    parts = (
+        (f"task {one} reads it", stale.access),
+        (f"meanwhile task {other} writes it", race.first),
+        (f"then task {one} writes it", race.second),
+    )
+    for number, (what, access) in enumerate(parts):
+        if number == 1 and stale.awaited is not None:
+            line = f"it awaits at {names.place(stale.awaited)}"
+            paper.paragraph(paper.text(line, QUIET), 4, 6)
+            paper.put(Text("      ") + paper.text(source_line(stale.awaited)))
+        site = site_of(access.operation.place)
+        where = "" if site is None else f" at {names.place(site)}"
+        paper.paragraph(paper.prose(what + where), 4, 6)
+        draw_stack(paper, access.stack, names, indent=6)
+
+
+def _called(names: Names, access: Access, name: str) -> str:
+    known = names.task(access.task)
+    return f"{known} ({name})" if known == access.task and name else known
+
+
 def _lock(resource: ResourceId, names: Names) -> str:
     """The name of a lock; the execution that the names are from may not have known it."""
     name = names.short_resource(resource)
@@ -125,6 +179,9 @@ def draw_race(
         explained: patterns that need no more words than their name; grows.
     """
     times = f", seen {race.count:,} times" if race.count > 1 else ""
+    if race.stale is not None:
+        _draw_over_await(paper, race, race.stale, names, times, explained)
+        return
     both = race.first.operation.kind.is_write and race.second.operation.kind.is_write
     words = "two writes" if both else "a read and a write"
     title = paper.text("  Race", WARNED) + paper.text(f" on {race.label}", HEADING)

@@ -500,7 +500,8 @@ def _racing(trace: Trace) -> dict[int, list[Access]]:
     if trace.outcome.kind is not OutcomeKind.RACE or race is None:
         return {}
     found: dict[int, list[Access]] = {}
-    for access in (race.first, race.second):
+    stale = () if race.stale is None else (race.stale.access,)
+    for access in (*stale, race.first, race.second):
         if access.step is None or access.step > len(trace):
             return {}
         found.setdefault(access.step, []).append(access)

@@ -335,8 +335,13 @@ def render_races(
         {access.task for race in races for access in (race.first, race.second)}, key=task_order
     )
     paper = Paper(console, tasks)
-    paper.heading(f"Data races: {len(races):,}")
-    ordered = sorted(races, key=lambda race: (race.pattern.is_often_benign, -race.count))
+    over_awaits = sum(race.stale is not None for race in races)
+    heads = [("Data races", len(races) - over_awaits), ("Races over an await", over_awaits)]
+    paper.heading(", ".join(f"{what}: {number:,}" for what, number in heads if number))
+    ordered = sorted(
+        races,
+        key=lambda race: (race.stale is not None, race.pattern.is_often_benign, -race.count),
+    )
     shown = ordered if limit is None else ordered[:limit]
     explained: set[RacePattern] = set()
     for number, race in enumerate(shown):

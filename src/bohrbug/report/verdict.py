@@ -122,13 +122,24 @@ def figures(result: Result) -> str:
 
 def races_in_words(races: Sequence[Race], *, verbose: bool = False) -> str:
     """How many data races were seen, on which variables, and how to see more of them."""
+    groups = (
+        ("data race", "", [race for race in races if race.stale is None]),
+        ("race", " over an await", [race for race in races if race.stale is not None]),
+    )
+    text = "; ".join(
+        f"{plural(len(group), what)}{rest} seen, on {_variables(group)}"
+        for what, rest, group in groups
+        if group
+    )
+    return text if verbose else f"{text} (-v shows more)"
+
+
+def _variables(races: Sequence[Race]) -> str:
     labels = list(dict.fromkeys(race.label for race in races))
     more = len(labels) - _MOST_LABELS
     if more > 1:
         labels = [*labels[:_MOST_LABELS], f"{more} more"]
-    variables = " and ".join(filter(None, (", ".join(labels[:-1]), labels[-1])))
-    text = f"{plural(len(races), 'data race')} seen, on {variables}"
-    return text if verbose else f"{text} (-v shows more)"
+    return " and ".join(filter(None, (", ".join(labels[:-1]), labels[-1])))
 
 
 def draw_verdict(paper: Paper, result: Result, *, verbose: bool = False) -> None:

@@ -96,7 +96,8 @@ ROWS = (
     Row("multiprocessing.queues:JoinableQueue", messages="put"),
     Row("multiprocessing.queues:SimpleQueue", messages="__init__ put get"),
     Row("multiprocessing.queues:SimpleQueue", messages="empty", alike="inspect"),
-    Row("asyncio.queues:Queue", messages="__init__ put put_nowait get get_nowait"),
+    Row("asyncio.queues:Queue", messages="__init__ put get", both="put_nowait get_nowait"),
+    Row("asyncio.locks:Event", control="set is_set wait"),
     Row("asyncio.queues:Queue", messages="qsize empty full", alike="inspect"),
     # -- futures and pools ---------------------------------------------------------------
     Row("concurrent.futures", control="wait"),
@@ -197,7 +198,14 @@ PRIMITIVES = (
 """Modules of ``runtime.threads`` that replace something, in the order of their installation."""
 
 PRIMITIVES_ON_POSIX = (
-    *("io.patches", "io.buffers", "io.event_loops", "io.file_locks", "io.loop_shutdown"),
+    *(
+        "io.patches",
+        "io.buffers",
+        "io.event_loops",
+        "io.file_locks",
+        "io.handing_on",
+        "io.loop_shutdown",
+    ),
     *("io.optional", "io.pipes", "io.selecting", "io.sockets", "io.sqlite", "io.trio_runs"),
     *("processes", "process_pools", "signal_waits", "semaphores"),
 )

@@ -27,6 +27,8 @@ class Executed:
             has to execute the plan, too, to see as much.
         saw_all: all that could be seen of accesses to data was seen.
         is_rare: it called functions that few executions call.
+        missed: it called functions whose accesses it did not tell, and changes of which would not
+            be looked for again: the order of its steps does not depend on them.
         free_threaded_only_steps: steps that begin with a preemption which a build of Python with
             the GIL could not make.
         nudged: a task that span was made to yield, at a moment that real time chose.
@@ -39,6 +41,7 @@ class Executed:
     has_learned: bool = False
     saw_all: bool = True
     is_rare: bool = False
+    missed: bool = False
     free_threaded_only_steps: tuple[int, ...] = ()
     nudged: bool = False
 

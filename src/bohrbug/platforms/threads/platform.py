@@ -8,6 +8,7 @@ from dataclasses import replace
 from functools import partial
 
 from bohrbug.exploration.explorer import NOTHING_AROUND, Explorer
+from bohrbug.exploration.figures import race_key
 from bohrbug.exploration.minimisation.budget import Budget
 from bohrbug.exploration.minimisation.systematic import fewest_preemptions
 from bohrbug.exploration.options import ExploreOptions
@@ -22,6 +23,7 @@ from bohrbug.model.outcome import Frame, Held, Race
 from bohrbug.model.plan import Plan
 from bohrbug.model.site import site_of
 from bohrbug.model.trace import Trace
+from bohrbug.monitors.await_races import races_over_awaits
 from bohrbug.monitors.outcomes import resource_of
 from bohrbug.monitors.races import Pair, RaceDetector
 from bohrbug.monitors.weak_order import PossibleRace, WeakDetector
@@ -85,11 +87,21 @@ class ThreadsPlatform(Platform):
             def steps() -> int:
                 return execution.steps
 
-            witnesses.append(Witness(list(races), task_id, *_looks(execution), steps))
+            witnesses.append(Witness(others, task_id, *_looks(execution), steps))
             return witnesses[-1]
 
-        self._threads.execute(trace.as_plan(), learn=False, watcher=watch)
-        return [witnesses[-1].completed(race) for race in races] if witnesses else list(races)
+        over_awaits = [race for race in races if race.stale is not None]
+        others = [race for race in races if race.stale is None]
+        if over_awaits:
+            # These have their stacks, but are told only if they happen again.
+            again = self._threads.execute(trace.as_plan(), learn=False, watch=True).trace
+            seen = set(map(race_key, again.races))
+            over_awaits = [race for race in over_awaits if race_key(race) in seen]
+        if others:
+            self._threads.execute(trace.as_plan(), learn=False, watcher=watch)
+        if witnesses:
+            others = [witnesses[-1].completed(race) for race in others]
+        return others + over_awaits
 
     def possible_races(self, plan: Plan) -> list[PossibleRace]:
         """See :class:`Platform`; there are none where no locks are taken."""
@@ -178,6 +190,7 @@ def threads_runtime(
         scope,
         explainer if explainer is not None else ThreadExplainer(),
         KnownRaces().detector,
+        races_over_awaits,
         invariant,
         let_go,
     )

@@ -70,6 +70,8 @@ class Execution(Deciding):
         sink: told of accesses to data.
         interrupted: it ends at the next step, as the user wants.
         loops: what is known of the tasks of event loops, once there is one.
+        access_log: takes down what tasks of event loops access, an :class:`.access_log.AccessLog`;
+            ``None``: nobody does.
         logged_errors: what event loops told nobody but their logs, with the exceptions.
         atomic: depth of sections in which control is never taken away, such as an import.
         gil: only where a build with the GIL could switch threads is a scheduling point.
@@ -87,6 +89,7 @@ class Execution(Deciding):
         "_namespaces",
         "_swap",
         "_variables",
+        "access_log",
         "atomic",
         "detector",
         "excepthook_before",
@@ -126,6 +129,7 @@ class Execution(Deciding):
         self.inspected: dict[int, Place] = {}
         # A LoopTasks, which knows this class.
         self.loops: Any = None
+        self.access_log: Any = None
         self.logged_errors: dict[str, BaseException | None] = {}
         self.patience = float("inf")
         self.nudge: Callable[[], object] | None = None
@@ -194,7 +198,7 @@ class Execution(Deciding):
 
     def let_go(self) -> None:
         """Drop what refers back here, so that the execution dies without a garbage collection."""
-        self.detector = self.sink = self.nudge = self.loops = None
+        self.detector = self.sink = self.nudge = self.loops = self.access_log = None
         self.logged_errors.clear()
         del self.ending, self.checks
         self.outside.let_go()

@@ -336,6 +336,14 @@ def _original(handler: Any) -> Any:
 
 def set_handler(signalnum: Any, handler: Any) -> Any:
     """Stands for ``signal.signal``."""
+    execution = controlled()
+    if (
+        execution is not None
+        and execution.current.index != execution.root.index
+        and not execution.outside.in_child
+    ):
+        # All tasks run in the main thread, but for the program.
+        raise ValueError("signal only works in main thread of the main interpreter")
     return _original(_real_signal(signalnum, _deferring(handler)))
 
 

@@ -12,7 +12,7 @@ from typing import Self
 
 from bohrbug.accelerator import native
 from bohrbug.model.conditions import Level, PlaceKey
-from bohrbug.model.outcome import UNMET, Access
+from bohrbug.model.outcome import UNMET, Access, Race
 from bohrbug.model.plan import Plan
 from bohrbug.model.trace import Trace
 from bohrbug.runtime.policies import POLICIES
@@ -40,6 +40,7 @@ from bohrbug.runtime.threads.futures import lasting_executors
 from bohrbug.runtime.threads.handed_over import HandedOver, as_it_is
 from bohrbug.runtime.threads.installation import installation
 from bohrbug.runtime.threads.instrumentation import Instrumentation, collect
+from bohrbug.runtime.threads.loops.access_log import AccessLog
 from bohrbug.runtime.threads.loops.cancelling import never_met
 from bohrbug.runtime.threads.monitoring import Explainer, RaceDetector, Watcher
 from bohrbug.runtime.threads.points import AccessPoints
@@ -82,6 +83,7 @@ if os.name == "posix":
 
 MakeDetector = Callable[[Execution], RaceDetector]
 MakeWatcher = Callable[[Execution], Watcher]
+RacesOverAwaits = Callable[[AccessLog], list[Race]]
 
 _entered = itertools.count(1)
 _NO_POINTS: frozenset[PlaceKey] = frozenset()
@@ -97,6 +99,7 @@ class ThreadsRuntime:
         scope: which functions are rewritten.
         explainer: turns ends of executions into outcomes.
         detector: makes the race detector of an execution.
+        races_over_awaits: finds the races of what tasks of event loops have accessed.
         invariant: see :class:`Execution`.
         let_go: lets go of what is kept of an execution that failed, such as its traceback.
 
@@ -121,6 +124,7 @@ class ThreadsRuntime:
         scope: Scope,
         explainer: Explainer,
         detector: MakeDetector,
+        races_over_awaits: RacesOverAwaits,
         invariant: Callable[[], object] | None = None,
         let_go: Callable[[], object] | None = None,
     ) -> None:
@@ -132,6 +136,7 @@ class ThreadsRuntime:
         self.level = level
         self.discovers = level is not Level.SYNC
         self._make_detector = detector
+        self._races_over_awaits = races_over_awaits
         self._scope = scope
         self._instrumentation = Instrumentation(scope, breakers=False)
         self._discovery = Discovery(original=lambda code: self._instrumentation.original(code))
@@ -151,6 +156,10 @@ class ThreadsRuntime:
         self._watchdog: Watchdog | None = None
         self._collected = True
         self._is_one_thread = True
+        # Tasks of an event loop may have shared something.
+        self._has_company = False
+        # What was rewritten only for these, while there was one thread.
+        self._rewritten_alone: list[tuple[CodeType, str]] = []
         # Whether an execution with several tasks has shown which functions they call.
         self._has_seen_tasks = False
         # Those that were called first in a later execution, and not in all.
@@ -238,12 +247,25 @@ class ThreadsRuntime:
         """
         executed = self._run(plan, learn, watch, watcher, breakers)
         if learn and self.level is not Level.SYNC:
-            self._instrumentation.has_grown = False
-            if not self._is_one_thread and (
-                self._discovery.has_news or self._instrumentation.has_new_made_code
-            ):
+            discovery, instrumentation = self._discovery, self._instrumentation
+            instrumentation.has_grown = False
+            if self._is_one_thread:
+                if self._has_company and discovery.has_news:
+                    self._rewrite_what_runs_alone(executed)
+            elif discovery.has_news or instrumentation.has_new_made_code or self._rewritten_alone:
                 self._rewrite_late_code(executed, watch)
         return executed
+
+    def _rewrite_what_runs_alone(self, executed: Executed) -> None:
+        """For races over an await between tasks of one event loop, and no thread beside it.
+
+        Nothing in it is a scheduling point, so that all that was executed before stays as it is.
+        """
+        alone = self._discovery.take()
+        if self._instrumentation.rewrite(code for code, _ in alone):
+            self._points.add_wanted()
+            executed.missed = self._instrumentation.has_grown
+        self._rewritten_alone += alone
 
     def _rewrite_late_code(self, executed: Executed, was_watched: bool) -> None:
         """Rewrite what an execution has called for the first time, which went unseen in it.
@@ -258,7 +280,10 @@ class ThreadsRuntime:
             self._rare_watched += 1
             if self._rare_watched == RARE_WATCHED:
                 discovery.notice(())
-        calls = discovery.take()
+        calls = [*self._rewritten_alone, *discovery.take()]
+        if self._rewritten_alone:
+            self._rewritten_alone.clear()
+            self._has_seen_tasks = executed.has_learned = True
         if calls:
             # Nobody has seen what weak references they made: the next execution would still find
             # what only waits for the collector.
@@ -316,6 +341,7 @@ class ThreadsRuntime:
         self._finds = PlaceSet()
         variables = None
         deaths: Deaths | None = None
+        log: AccessLog | None = None
         if self.level is not Level.SYNC:
             variables = Variables(execution, self._types)
             if make_watcher is not None:
@@ -323,6 +349,7 @@ class ThreadsRuntime:
             # The code that tells where a build with the GIL could switch tells all the rest, too.
             elif watch or (learn and self._instrumentation.tells_breakers):
                 watcher = detector = self._make_detector(execution)
+                log = execution.access_log = AccessLog(execution, self._types)
                 if learn:
                     self._finds = self._places_found(detector)
             self._make_accesses_visible(execution, variables, watcher)
@@ -344,6 +371,8 @@ class ThreadsRuntime:
                 if not (_is_assumed(race.first) or _is_assumed(race.second))
             ]
             found += self._places_found(detector)
+        if log is not None:
+            trace.races += self._races_over_awaits(log)
         points = self._points.find(found) if learn and found else _NO_POINTS
         if variables is not None:
             variables.clear()
@@ -353,6 +382,7 @@ class ThreadsRuntime:
         tasks = len(execution.all_tasks)
         if execution.loops is not None and execution.loops.have_choices:
             tasks = trace.task_count
+        self._has_company = execution.loops is not None and execution.loops.have_company
         execution.let_go()
         return Executed(
             trace,
@@ -448,6 +478,9 @@ class ThreadsRuntime:
 
     def skipped_functions(self) -> tuple[tuple[str, str], ...]:
         """Functions whose data accesses could not be made visible, each with the reason."""
+        if self._rewritten_alone:
+            # Of what one thread runs, nothing but the order of its steps matters.
+            return ()
         return self._instrumentation.skipped()
 
     def counters(self) -> list[int]:

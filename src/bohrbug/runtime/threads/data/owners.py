@@ -26,7 +26,7 @@ class Naming(Protocol):
 
 # A class with slots of its own could not be a base beside ``weakref.ref``.
 _IN_SUBCLASSES = ()
-_OWNER_SLOTS = (
+OWNER_SLOTS = (
     "attributes",
     "identity",
     "identity_key",
@@ -113,7 +113,7 @@ class Owner:
 class WeakOwner(Owner, weakref.ref[Any]):
     """An owner that can be referenced weakly; itself the weak reference."""
 
-    __slots__ = _OWNER_SLOTS
+    __slots__ = OWNER_SLOTS
 
     def target(self) -> Any:
         """See :meth:`Owner.target`."""
@@ -123,7 +123,7 @@ class WeakOwner(Owner, weakref.ref[Any]):
 class HeldOwner(Owner):
     """An owner that can't: held until :meth:`Variables.sweep` finds that nobody else does."""
 
-    __slots__ = (*_OWNER_SLOTS, "object")
+    __slots__ = (*OWNER_SLOTS, "object")
 
     def __init__(self, object: Any) -> None:
         self.object = object

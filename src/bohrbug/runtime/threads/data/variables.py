@@ -215,13 +215,7 @@ class Variables:
             # It would be held with its stack, and nobody but its handler has it, as a rule.
             return None
         identity = id(target)
-        owner: Owner
-        if kind.held:
-            if len(self._held) >= self._sweep_at:
-                self.sweep()
-            owner = self._held[identity] = HeldOwner(target)
-        else:
-            owner = WeakOwner(target, self._forget)
+        owner = self._owner_of(target, kind.held)
         owner.identity = identity
         owner.kind = kind
         owner.label = target.label if cls is Named else None
@@ -233,6 +227,15 @@ class Variables:
         owner.whole = None
         owner.identity_key = None
         self.owners[identity] = owner
+        return owner
+
+    def _owner_of(self, target: Any, is_held: bool) -> Owner:
+        """What refers to an object that is touched for the first time."""
+        if not is_held:
+            return WeakOwner(target, self._forget)
+        if len(self._held) >= self._sweep_at:
+            self.sweep()
+        owner = self._held[id(target)] = HeldOwner(target)
         return owner
 
     def _make_whole(self, owner: Owner) -> Shadow:

@@ -29,14 +29,16 @@ class Origin:
         task: whose step it is.
         order: what is promised of it: ``sleep(0)`` gives way for at least one turn.
         number: handles are numbered in the order of their making.
+        cause: who made it, a :class:`.access_log.Cause`; ``None`` while nobody takes that down.
     """
 
-    __slots__ = ("number", "order", "task")
+    __slots__ = ("cause", "number", "order", "task")
 
-    def __init__(self, task: Task, order: Order, number: int) -> None:
+    def __init__(self, task: Task, order: Order, number: int, cause: Any) -> None:
         self.task = task
         self.order = order
         self.number = number
+        self.cause = cause
 
 
 class LoopEntry:
@@ -77,6 +79,7 @@ class LoopTasks:
 
     Attributes:
         have_choices: somewhere more than one of them could come next.
+        have_company: coroutines of several tasks have not ended at one time.
         has_cancelled: one was cancelled by choice, see :mod:`.cancelling`.
         offered: what could have come next, by the task whose step it is, and has not run yet: it
             was late, or a timer that could have been over early.  Who cancels it, withdraws it.
@@ -86,6 +89,7 @@ class LoopTasks:
         self._execution = execution
         self._pauses_can_be_late = execution.settings.late_pauses
         self.have_choices = False
+        self.have_company = False
         self.has_cancelled = False
         self.offered: dict[TaskId, Operation] = {}
         self._number = 0
@@ -109,6 +113,7 @@ class LoopTasks:
                 task = self._made(creator, place_from(frame))
                 describe(task, owner)
                 self._of_asyncio[id(owner)] = (ref(owner), task)
+                self.have_company = self.have_company or len(self.unfinished()) > 1
             else:
                 task = known
                 if known is creator and _is_step(callback) and self._pauses_can_be_late:
@@ -118,7 +123,9 @@ class LoopTasks:
             is_own = code is not None and is_of_asyncio(getattr(callback, "__globals__", _NOTHING))
             task = self._made(creator, None if is_own else place_from(frame))
             task.target = code.co_qualname if code else type(callback).__name__
-        self._origins[id(handle)] = Origin(task, order, self._number)
+        log = self._execution.access_log
+        cause = None if log is None else log.cause_of_call(frame)
+        self._origins[id(handle)] = Origin(task, order, self._number, cause)
         self._number += 1
 
     def known(self, asyncio_task: Any) -> Task | None:

@@ -18,6 +18,7 @@ from bohrbug.runtime.loop_timers import forget_cancelled, take_over
 from bohrbug.runtime.threads.deferred_signals import handle_signals
 from bohrbug.runtime.threads.io.channels import Reach, channel_of, furthest
 from bohrbug.runtime.threads.io.waiting import wait_until
+from bohrbug.runtime.threads.loops.access_log import UNCAUSED
 from bohrbug.runtime.threads.loops.as_asyncio import handles_signals, run_debugged
 from bohrbug.runtime.threads.loops.cancelling import Cancelling
 from bohrbug.runtime.threads.loops.ready_queue import LATE_TURNS, Order, ReadyQueue
@@ -121,6 +122,8 @@ class LoopTurns:
             self.ident = execution.current.ident
         self._has_run = True
         self._host = self._standing = execution.current
+        if execution.access_log is not None:
+            execution.access_log.begin()
         if execution.rows:
             # What the thread did before, it did before all that the loop runs.
             effect(execution, self.state, True)
@@ -451,17 +454,31 @@ class LoopTurns:
         if handle._cancelled:
             # By another thread, since it was chosen from what may come next.
             return
-        offered = loop_tasks_of(self.execution).offered
+        execution = self.execution
+        offered = loop_tasks_of(execution).offered
         if offered:
             offered.pop(entry.task.id, None)
+        log = execution.access_log
+        if log is not None:
+            self._note_step(entry)
         try:
             if loop._debug:
                 run_debugged(loop, handle)
             else:
                 handle._run()
         finally:
+            if log is not None:
+                log.end_step(self._host.index)
             # The traceback of what a task has raised keeps this frame, and would keep the task.
             del entry, handle
+
+    def _note_step(self, entry: LoopEntry) -> None:
+        """For who takes down what is accessed in which step."""
+        execution, task = self.execution, entry.task
+        cause = loop_tasks_of(execution).origin_of(entry.handle).cause
+        awaited = None if entry.pending is None else entry.pending.place
+        name = task.name or task.target.rpartition("<locals>.")[2]
+        execution.access_log.begin_step(task.id, name, cause or UNCAUSED, awaited)
 
     def _stand(self, task: Task) -> None:
         """Let a task stand for the thread of the loop among those that are alive."""

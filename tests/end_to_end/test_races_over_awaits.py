@@ -1,0 +1,145 @@
+"""Races over an await, in programs of asyncio and trio: found, named, classified, confirmed."""
+
+from __future__ import annotations
+
+import asyncio
+import importlib
+import inspect
+import json
+import weakref
+from collections.abc import Callable
+
+import pytest
+
+import bohrbug
+from bohrbug.exploration.verdicts import VerdictKind
+from bohrbug.model.outcome import OutcomeKind, RacePattern
+from bohrbug.model.serialise import trace_from_json, trace_to_json
+from tests.programs.awaits import racy, sound
+
+Test = Callable[[], None]
+
+HAS_TRIO = importlib.util.find_spec("trio") is not None
+
+
+def _tests(module: object) -> list[Test]:
+    return [
+        each
+        for each in vars(module).values()
+        if inspect.isfunction(each) and each.__module__ == getattr(module, "__name__", "")
+    ]
+
+
+RACY, SOUND = _tests(racy), _tests(sound)
+if HAS_TRIO:
+    from tests.programs.awaits import with_trio
+
+    for each in _tests(with_trio):
+        (SOUND if (each.__doc__ or "").startswith("Sound") else RACY).append(each)
+
+
+def _name(test: Test) -> str:
+    return f"{test.__module__.rpartition('.')[2]}:{test.__name__}"
+
+
+@pytest.mark.parametrize("test", RACY, ids=_name)
+def test_a_race_is_told_and_classified(test: Test) -> None:
+    pattern, label = (test.__doc__ or "").partition(". ")[0].rstrip(".").split(": ")
+    if "[" not in label and "." not in label:
+        label = "dict names[1]"
+    result = bohrbug.explore(test, executions=60)
+    assert result.verdict.kind is not VerdictKind.FAILED
+    found = {(race.pattern.value, race.label) for race in result.races if race.stale is not None}
+    assert found == {(pattern, label)}
+
+
+@pytest.mark.parametrize("test", SOUND, ids=_name)
+def test_no_race_is_told_of_a_sound_program(test: Test) -> None:
+    result = bohrbug.explore(test, executions=60)
+    assert result.verdict.kind is not VerdictKind.FAILED
+    assert result.races == []
+
+
+def test_both_tasks_and_all_places_are_told() -> None:
+    (race,) = bohrbug.explore(racy.deposits, executions=60).races
+    assert race.stale is not None
+    lines = inspect.getsource(racy).splitlines()
+
+    def text(number: int) -> str:
+        return lines[number - 1].strip()
+
+    read, between, write = (
+        access.stack[-1].site for access in (race.stale.access, race.first, race.second)
+    )
+    assert text(read.line) == "balance = account.balance"
+    assert text(between.line) == text(write.line) == "account.balance = balance + amount"
+    assert race.stale.awaited is not None
+    assert text(race.stale.awaited.line) == "await asyncio.sleep(0)"
+    assert race.stale.reader == race.stale.other == "deposit"
+    assert race.stale.access.task == race.second.task != race.first.task
+
+
+def test_as_a_failure_it_is_replayed() -> None:
+    result = bohrbug.explore(racy.deposits, races="fail")
+    (failure,) = result.failures
+    assert failure.outcome.kind is OutcomeKind.RACE
+    assert failure.outcome.message == "race over an await on Account.balance"
+    assert failure.confirmed == 3
+    read = json.loads(json.dumps(trace_to_json(failure.trace)))
+    race = trace_from_json(read).outcome.race
+    assert race is not None
+    assert race.stale is not None
+    assert race.pattern is RacePattern.LOST_UPDATE
+    assert race.title == "race over an await on Account.balance"
+    assert race.stale.reader == "deposit"
+
+
+def test_it_can_be_ignored() -> None:
+    assert bohrbug.explore(racy.deposits, races="ignore").races == []
+
+
+def test_without_data_accesses_there_is_none() -> None:
+    assert bohrbug.explore(racy.deposits, level="sync").races == []
+
+
+def test_what_one_coroutine_does_alone_is_not_looked_at() -> None:
+    """A test without company is executed once, as it is."""
+
+    def alone() -> None:
+        asyncio.run(asyncio.sleep(0))
+
+    assert bohrbug.explore(alone).executions == 1
+
+
+class _Item:
+    __slots__ = ("payload",)
+
+    def __init__(self, payload: object) -> None:
+        self.payload = payload
+
+
+class _Payload:
+    pass
+
+
+def _dies_in_time() -> None:
+    payload = _Payload()
+    life = weakref.ref(payload)
+    items = {1: _Item(payload)}
+    del payload
+
+    async def take() -> None:
+        assert items[1].payload is not None
+        await asyncio.sleep(0)
+        del items[1]
+        assert life() is None
+
+    async def main() -> None:
+        await asyncio.gather(take(), asyncio.sleep(0))
+
+    asyncio.run(main())
+
+
+def test_lives_are_not_prolonged() -> None:
+    """Objects that can't be referenced weakly are not held to know them again."""
+    assert bohrbug.explore(_dies_in_time).verdict.kind is VerdictKind.HOLDS

@@ -1,0 +1,1 @@
+"""Programs of event loops with, and without, races over an await."""
