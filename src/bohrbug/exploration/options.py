@@ -75,6 +75,7 @@ class ExploreOptions:
     timeouts: str = "early"
     interpreter: str = "free-threaded"
     entropy: str = "same"
+    memory: str = "sc"
     async_order: str = "arrivals"
     cancel: tuple[str, ...] = ()
     asyncio_errors: str = "note"
@@ -112,6 +113,7 @@ class ExploreOptions:
             late_timeouts=self.timeouts == "late",
             gil=self.interpreter == "gil",
             max_steps=self.max_steps,
+            memory=self.memory,
         )
 
 
@@ -129,6 +131,7 @@ class Keywords(TypedDict, total=False):
     timeouts: str
     interpreter: str
     entropy: str
+    memory: str
     async_order: str
     cancel: tuple[str, ...]
     asyncio_errors: str

@@ -77,6 +77,7 @@ def settings_of(options: ExploreOptions) -> NativeSettings:
         hang_seconds=options.hang_seconds,
         level=options.level,
         seed=options.seed,
+        memory=options.memory,
     )
 
 

@@ -22,6 +22,8 @@ MOST_SHARED_PLACES = 8192
 MOST_WITNESSES = 64
 MOST_LOCKS = 8
 CLOCK_WORDS = 1 << 25
+STORE_BUFFER_WORDS = 965
+"""The size of ``struct store_buffer``, in words of eight bytes."""
 MOST_WATCHPOINTS = 4
 MOST_SAMPLED = 3
 
@@ -134,6 +136,12 @@ class TaskOrderRecord(ctypes.Structure):
     )
 
 
+class StoreBufferRecord(ctypes.Structure):
+    """``struct store_buffer``, in which only the shim looks."""
+
+    _fields_ = (("content", c_uint64 * STORE_BUFFER_WORDS),)
+
+
 class AccessesRecord(ctypes.Structure):
     """``struct accesses``."""
 
@@ -167,4 +175,5 @@ class AccessesRecord(ctypes.Structure):
         ("race", RaceRecord * MOST_RACES),
         ("shared_place", PlaceRecord * MOST_SHARED_PLACES),
         ("words", c_uint32 * CLOCK_WORDS),
+        ("buffer", StoreBufferRecord * MOST_TASKS),
     )

@@ -243,8 +243,11 @@ class NativeRuntime:
         """Let executions run under these conditions; what is accessed is found out here."""
         settings = self._preparation.settings
         late, most = conditions.late_timeouts, min(conditions.max_steps, self._most_steps)
-        if settings.late_timeouts != late or settings.max_steps != most:
-            self._preparation.settings = replace(settings, late_timeouts=late, max_steps=most)
+        memory = conditions.memory
+        if (settings.late_timeouts, settings.max_steps, settings.memory) != (late, most, memory):
+            self._preparation.settings = replace(
+                settings, late_timeouts=late, max_steps=most, memory=memory
+            )
 
     def foresee(self, plans: Foresight | None) -> None:
         """See :class:`~bohrbug.runtime.protocol.Foreseeing`; a forked process knows nothing."""

@@ -15,6 +15,7 @@
 struct accesses *accesses;
 bool watch_shared;
 uint32_t witnesses_wanted;
+bool buffers_stores;
 uint32_t settling;
 
 /* -- points ----------------------------------------------------------------------------- */
@@ -288,10 +289,11 @@ static void begin(void) {
     accesses = (struct accesses *)((char *)header + header->at.accesses);
     watch_shared = accesses->watch == WATCH_SHARED;
     witnesses_wanted = accesses->witnesses;
+    buffers_stores = header->tso && !header->tso_given_up;
     points_begin();
     races_begin();
     /* Every access is looked at, so that the value of the one before it is known. */
-    if (witnesses_wanted) memset(place_filter, 1, sizeof place_filter);
+    if (witnesses_wanted || buffers_stores) memset(place_filter, 1, sizeof place_filter);
     if (accesses->watch != WATCH_NOTHING && !shadow_begin()) {
         accesses->watch = WATCH_NOTHING;
         accesses->gave_up = 1;

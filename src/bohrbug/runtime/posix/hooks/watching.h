@@ -12,6 +12,8 @@
 extern struct accesses *accesses;
 extern bool watch_shared;
 extern uint32_t witnesses_wanted;
+/* Stores are told of before they are done, all of them. */
+extern bool buffers_stores;
 /* A value written is looked at before anything else happens. */
 extern uint32_t settling;
 /* The shadow is being changed. */

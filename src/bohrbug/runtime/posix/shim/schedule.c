@@ -16,6 +16,7 @@
 #include "signals.h"
 #include "stack.h"
 #include "standstill.h"
+#include "store_buffer.h"
 
 /* Operations in a row that nobody can tell of, after which there is a scheduling point all the same:
  * whoever makes no step is taken to be stuck. */
@@ -142,8 +143,8 @@ static void record(const struct task *chosen, bool yielded) {
     segment->steps++;
 }
 
-/* Who runs next; NULL if nobody is left. */
-static struct task *choose_next(uint32_t running, bool yielded) {
+/* Whose step is next; NULL if nobody is left. */
+static struct task *choose_step(uint32_t running, bool yielded) {
     if (!segment->alive_count) return NULL;
     find_options();
     if (!enabled_count) {
@@ -177,6 +178,14 @@ static struct task *choose_next(uint32_t running, bool yielded) {
     chosen->last_run = segment->steps;
     segment->running = index;
     return chosen;
+}
+
+/* Who runs next; NULL if nobody is left.  The steps of store buffers are done here. */
+static struct task *choose_next(uint32_t running, bool yielded) {
+    struct task *next = choose_step(running, yielded);
+    if (has_store_buffers)
+        while (next && store_reaches_memory(next)) next = choose_step(index_of(next), false);
+    return next;
 }
 
 static uint32_t value_of_prefix(uint32_t arity, uint32_t step) {
@@ -262,6 +271,7 @@ static bool is_taken_to_yield(struct task *task, enum kind kind) {
 enum woken perform_the_long_way(enum kind kind, uint32_t resource, uint64_t site,
                                 const struct waiting *waiting) {
     if (goes_unseen(kind, resource, waiting)) return GOES_ON;
+    if (has_store_buffers) stores_leave(kind, site);
     struct task *task = current;
     if (hooks && *hooks->settling) hooks->settle();
     bool yielded = is_taken_to_yield(task, kind);
@@ -281,6 +291,7 @@ enum woken perform_the_long_way(enum kind kind, uint32_t resource, uint64_t site
     task->timed_out = 0;
     task->also = NONE;
     if (order_is_kept()) order_performed(kind, resource, fired);
+    if (has_store_buffers) stores_return();
     return fired ? TIMED_OUT : interrupted ? INTERRUPTED : GOES_ON;
 }
 
@@ -295,6 +306,7 @@ void schedule_after(uint32_t gone) {
 }
 
 void schedule_rest(void) {
+    if (has_store_buffers) stores_leave(END, 0);
     struct task *task = current;
     task_remove(task);
     task->condition = NEVER;
