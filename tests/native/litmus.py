@@ -1,9 +1,10 @@
 """Litmus tests of x86, by the names that herd and the papers on x86-TSO give them.
 
-What each is about is an outcome, in the words of ``programs/litmus.c``: what the loads of each thread see, and
-then x, y and z at the end, with a dot for what does not matter.  Whether it is allowed is what the literature says:
-Owens, Sarkar and Sewell (TPHOLs 2009), Sewell, Sarkar, Owens, Zappa Nardelli and Myreen (CACM 2010), and the manuals
-of Intel and AMD whose examples they take up (iwp2.*, amd*).
+What each is about is an outcome, in the words of ``programs/litmus.c``: what the loads of each
+thread see, and then x, y and z at the end, with a dot for what does not matter.  Whether it is
+allowed is what the literature says: Owens, Sarkar and Sewell (TPHOLs 2009), Sewell, Sarkar, Owens,
+Zappa Nardelli and Myreen (CACM 2010), and the manuals of Intel and AMD whose examples they take up
+(iwp2.*, amd*).
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
 """The abstract machine of x86-TSO: all that a litmus test can come to.
 
-Owens, Sarkar and Sewell, *A better x86 memory model: x86-TSO* (TPHOLs 2009): each processor has a FIFO buffer of
-stores, from which it reads first; the oldest store of any buffer may reach memory at any time; a fence, and a
-locked instruction, needs an empty buffer.  It knows nothing of how Bohrbug does that.
+Owens, Sarkar and Sewell, *A better x86 memory model: x86-TSO* (TPHOLs 2009): each processor has a
+FIFO buffer of stores, from which it reads first; the oldest store of any buffer may reach memory at
+any time; a fence, and a locked instruction, needs an empty buffer.  It knows nothing of how Bohrbug
+does that.
 """
 
 from __future__ import annotations
@@ -12,9 +13,7 @@ from collections.abc import Iterator
 VARIABLES = "xyz"
 
 _Buffer = tuple[tuple[str, int], ...]
-_State = tuple[
-    tuple[int, ...], tuple[_Buffer, ...], tuple[int, ...], tuple[tuple[int, ...], ...]
-]
+_State = tuple[tuple[int, ...], tuple[_Buffer, ...], tuple[int, ...], tuple[tuple[int, ...], ...]]
 
 
 def outcomes(threads: tuple[str, ...]) -> set[str]:

@@ -21,6 +21,7 @@ from bohrbug.cli.exploring import (
     given_option,
     given_options,
     leave,
+    refuse_for_python,
     usage_error,
 )
 from bohrbug.cli.native_options import NativeFlags, is_native, native_options
@@ -130,6 +131,7 @@ def step(
         subject = _Subject(native.name, native.target(), options, Path.cwd())
         leave(_step_native(subject, script))
     flags.refuse()
+    refuse_for_python(options)
     try:
         test = program_named(program, arguments)
     except ProgramError as error:

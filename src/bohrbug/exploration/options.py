@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TypedDict
 
-from bohrbug.model.conditions import Conditions
+from bohrbug.model.conditions import SC, Conditions
 from bohrbug.settings import OPTIONS, change_of_scope
 
 _wall = time.time
@@ -75,7 +75,7 @@ class ExploreOptions:
     timeouts: str = "early"
     interpreter: str = "free-threaded"
     entropy: str = "same"
-    memory: str = "sc"
+    memory: str = SC
     async_order: str = "arrivals"
     cancel: tuple[str, ...] = ()
     asyncio_errors: str = "note"
@@ -101,6 +101,18 @@ class ExploreOptions:
             raise ValueError(
                 f"workers must be 1 here, not {self.workers}: workers are forked processes, "
                 "which this platform does not have"
+            )
+
+    def check_for_python(self) -> None:
+        """See that nothing is asked for that Python tests do not have.
+
+        Raises:
+            ValueError: something is.
+        """
+        if self.memory != SC:
+            raise ValueError(
+                f"memory {self.memory} is for native programs only: accesses of Python code have "
+                "one order for all threads"
             )
 
     def left_after(self, executions: int) -> int:

@@ -22,6 +22,9 @@ MOST_SHARED_PLACES = 8192
 MOST_WITNESSES = 64
 MOST_LOCKS = 8
 CLOCK_WORDS = 1 << 25
+STACK_IN_ORDER = 4
+"""Of ``enum weak``: a task stored to its own stack, and memory showed that at once."""
+MOST_WEAK_PLACES = 64
 STORE_BUFFER_WORDS = 965
 """The size of ``struct store_buffer``, in words of eight bytes."""
 MOST_WATCHPOINTS = 4
@@ -161,6 +164,7 @@ class AccessesRecord(ctypes.Structure):
         ("shared_places", c_uint32),
         ("clock_words", c_uint32),
         ("weak", c_uint32),
+        ("weak_places", c_uint32),
         ("watch_error", c_uint32),
         ("hits", c_uint32),
         ("tired_watchpoints", c_uint32),
@@ -174,6 +178,7 @@ class AccessesRecord(ctypes.Structure):
         ("witness", WitnessRecord * MOST_WITNESSES),
         ("race", RaceRecord * MOST_RACES),
         ("shared_place", PlaceRecord * MOST_SHARED_PLACES),
+        ("weak_place", c_uint64 * MOST_WEAK_PLACES),
         ("words", c_uint32 * CLOCK_WORDS),
         ("buffer", StoreBufferRecord * MOST_TASKS),
     )

@@ -41,7 +41,7 @@ static uint32_t before(enum kind kind, const volatile void *address, size_t size
     if (now.epoch) {
         uint64_t at = (uint64_t)(uintptr_t)address;
         note_atomic(at, size, kind, plain(order) == __ATOMIC_RELAXED,
-                    plain(order) == __ATOMIC_SEQ_CST, meets_other(at, kind != LOAD));
+                    plain(order) == __ATOMIC_SEQ_CST, meets_other(at, kind != LOAD), place);
         record(at, size, kind, place);
     }
     return resource;

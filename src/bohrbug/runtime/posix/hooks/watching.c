@@ -155,15 +155,23 @@ static bool may_be_buffered(uint64_t address, size_t size) { return has_other(&s
 static uint64_t met[2];
 static bool met_relaxed;
 
+static void note_weak(enum weak what, uint64_t place) {
+    accesses->weak |= what;
+    uint32_t i = 0;
+    while (i < accesses->weak_places && accesses->weak_place[i] != place) i++;
+    if (i < MOST_WEAK_PLACES && i == accesses->weak_places)
+        accesses->weak_place[accesses->weak_places++] = place;
+}
+
 void note_atomic(uint64_t address, size_t size, enum kind kind, bool is_relaxed, bool is_strongest,
-                 bool meets_other) {
+                 bool meets_other, uint64_t place) {
     if (meets_other) {
         if (!met[0]) met[0] = address;
         else if (met[0] != address) met[1] = address;
         met_relaxed |= is_relaxed && kind != UPDATE;
-        if (met[1] && met_relaxed) accesses->weak |= RELAXED_ORDERS;
+        if (met[1] && met_relaxed) note_weak(RELAXED_ORDERS, place);
         if (kind == LOAD && has_other(&atomic_stores, address, size))
-            accesses->weak |= LOADS_OVERTAKE;
+            note_weak(LOADS_OVERTAKE, place);
     }
     /* The strongest stores, and all updates, are done by locked instructions. */
     if (kind == STORE && !is_strongest) add_store(&atomic_stores, address, size);

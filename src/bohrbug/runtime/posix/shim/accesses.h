@@ -24,6 +24,7 @@
 #define MOST_RACES 512
 #define MOST_SHARED_PLACES 8192
 #define MOST_WITNESSES 64
+#define MOST_WEAK_PLACES 64
 #define MOST_LOCKS 8
 #define CLOCK_WORDS (1u << 25)
 #define MOST_WATCHPOINTS 4
@@ -149,6 +150,7 @@ struct accesses {
     uint32_t races, dropped_races, shared_places;
     uint32_t clock_words;
     uint32_t weak;                /* enum weak, as bits */
+    uint32_t weak_places;         /* where atomics showed that, in the first process */
     uint32_t watch_error;         /* why the kernel did not let us watch, as errno */
     uint32_t hits, tired_watchpoints; /* of watchpoints, and those that were hit too often */
     struct watchpoint watchpoint[MOST_WATCHPOINTS];
@@ -161,6 +163,7 @@ struct accesses {
     struct witness witness[MOST_WITNESSES];
     struct seen_race race[MOST_RACES];
     struct place_in_process shared_place[MOST_SHARED_PLACES];
+    uint64_t weak_place[MOST_WEAK_PLACES];
     uint32_t words[CLOCK_WORDS];
     struct store_buffer buffer[MOST_TASKS];
 };
