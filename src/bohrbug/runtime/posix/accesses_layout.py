@@ -25,6 +25,8 @@ CLOCK_WORDS = 1 << 25
 STACK_IN_ORDER = 4
 """Of ``enum weak``: a task stored to its own stack, and memory showed that at once."""
 MOST_WEAK_PLACES = 64
+MOST_ENTRIES = 24
+"""Of a store buffer, as resources."""
 STORE_BUFFER_WORDS = 965
 """The size of ``struct store_buffer``, in words of eight bytes."""
 MOST_WATCHPOINTS = 4
