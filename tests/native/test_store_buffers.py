@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from bohrbug.api import explore
 from bohrbug.exploration.options import ExploreOptions
 from bohrbug.exploration.result import Result
 from bohrbug.exploration.verdicts import VerdictKind
 from bohrbug.platforms.posix.command import Command
 from bohrbug.platforms.posix.exploring import native_explorer
+from bohrbug.runtime.posix.build import UnsupportedError
 from tests.native.exploring import explored
+from tests.native.test_command_line import bohrbug
 
 Build = Callable[..., Path]
 
@@ -68,7 +73,49 @@ def test_stores_to_frames_that_are_gone_do_no_harm(native_build: Build, fibers: 
     assert not explorer.explore().failures
 
 
-def test_of_stores_to_the_own_stack_it_is_said_that_they_do_not_wait(native_build: Build) -> None:
-    result = within_two_preemptions(native_build("tso.c", HOOKED, "-DSTACK"))
-    assert not result.failures
-    assert "but for stores of tasks to their own stacks" in str(result.verdict.conditions)
+def test_stores_to_variables_of_the_own_stack_wait_like_others(native_build: Build) -> None:
+    program = native_build("tso.c", HOOKED, "-DSTACK", "-DTHREAD_FENCED")
+    assert within_two_preemptions(program).failures
+    assert not within_two_preemptions(program, "sc").failures
+    fenced = within_two_preemptions(native_build("tso.c", HOOKED, "-DSTACK", "-DFENCED"))
+    assert not fenced.failures
+    assert "own stacks" not in str(fenced.verdict.conditions)
+
+
+def test_programs_that_do_not_tell_of_their_stores_are_refused(native_build: Build) -> None:
+    with pytest.raises(UnsupportedError, match="compile it with -fsanitize=thread"):
+        explored(native_build("tso.c", "-DMESSAGE"), memory="tso")
+    program = native_build("tso.c", HOOKED, "-DMESSAGE")
+    with pytest.raises(UnsupportedError, match="needs to see all accesses"):
+        explored(program, memory="tso", level="sync")
+    with pytest.raises(UnsupportedError, match="needs to see all accesses"):
+        explored(program, memory="tso", watch=("message",))
+
+
+def test_a_failure_reads_like_a_sentence_and_is_replayed_with_its_memory(
+    native_build: Build, tmp_path: Path
+) -> None:
+    program = str(native_build("tso.c", HOOKED, "-DDEKKER"))
+    run = ("run", "-q", "--memory=tso", "--strategy=ipb", "--causes-seconds=60", "--", program)
+    result = bohrbug(tmp_path, *run)
+    assert result.returncode == 1, result.stdout + result.stderr
+    text = " ".join(result.stdout.split())
+    assert re.search(r"0\.[12]'s store to variable flag\S* reaches memory", text)
+    assert "store buffer of 0.1" in text
+    (file,) = (tmp_path / ".bohrbug").glob("*.json")
+    saved = json.loads(file.read_text())
+    assert saved["options"]["memory"] == "tso"
+    replayed = bohrbug(tmp_path, "replay", "--times", "5", str(file))
+    assert "reproduced in 5 of 5 replays" in replayed.stdout
+    saved["options"]["memory"] = "sc"
+    file.write_text(json.dumps(saved))
+    assert "reproduced in 0 of 5" in bohrbug(tmp_path, "replay", "--times", "5", str(file)).stdout
+
+
+def test_python_tests_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "script.py").write_text("print()")
+    result = bohrbug(tmp_path, "run", "--memory=tso", "script.py")
+    assert result.returncode == 2
+    assert "for native programs only" in result.stderr
+    with pytest.raises(ValueError, match="for native programs only"):
+        explore(print, memory="tso")

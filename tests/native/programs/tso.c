@@ -207,6 +207,9 @@ static volatile int *shared[2];
 static int seen;
 static void *one(void *unused) {
     *shared[1] = 1;
+#ifdef THREAD_FENCED
+    __sync_synchronize();
+#endif
     FENCE();
     seen = *shared[0];
     return unused;

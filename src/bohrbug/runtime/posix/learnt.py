@@ -25,7 +25,7 @@ class Learnt:
             consistent: by data races, or by atomics with weaker orders.
         weak_places: where weaker memory could show more: loads that may overtake a store before
             them, and atomics with weaker orders.
-        weak_atomics: how many of these are atomics, at most, in one execution.
+        weak_atomics: the addresses of those that are atomics.
         stack_in_order: tasks stored to their own stacks what others could see.
     """
 
@@ -38,7 +38,7 @@ class Learnt:
     memory_matters: bool = False
     weak_places: set[Site] = field(default_factory=set)
     stack_in_order: bool = False
-    weak_atomics: int = 0
+    weak_atomics: set[int] = field(default_factory=set)
 
     def take_in(self, segment: Segment) -> None:
         """Take note of what the shim says of an execution."""

@@ -96,10 +96,11 @@ class TraceReader:
         """Take note of where weaker memory could show more."""
         learnt, record = self._learnt, segment.accesses
         learnt.stack_in_order |= bool(record.weak & STACK_IN_ORDER)
-        if record.weak_places > learnt.weak_atomics:
-            learnt.weak_atomics = record.weak_places
-            sites = (reading.site(place, 0) for place in record.weak_place[: record.weak_places])
-            learnt.weak_places.update(site for site in sites if site is not None)
+        for place in set(record.weak_place[: record.weak_places]) - learnt.weak_atomics:
+            learnt.weak_atomics.add(place)
+            site = reading.site(place, 0)
+            if site is not None:
+                learnt.weak_places.add(site)
 
     def _note_futexes(self, trace: NativeTrace, reading: Reading) -> None:
         """Say once that there are locks of which the shim sees little."""

@@ -72,7 +72,7 @@ struct place_in_process {
 enum weak {
     LOADS_OVERTAKE = 1,           /* an atomic load an earlier atomic store to other memory */
     RELAXED_ORDERS = 2,           /* relaxed accesses beside those to other memory */
-    STACK_IN_ORDER = 4,           /* a store to the task's own stack, which was not buffered */
+    STACK_IN_ORDER = 4,           /* a store to the task's own stack, which left the buffer too early */
 };
 
 enum seen { NOT_SEEN, AT_ALL, EXACTLY };
@@ -122,7 +122,7 @@ struct buffered_store {
     uint64_t address, site;
     uint32_t size;
     uint32_t entry, resource;     /* what stands for the entry, and for memory; NONE where it is no point */
-    uint32_t spare;
+    uint32_t is_on_stack;         /* of its task */
     uint8_t value[MOST_STORED];
     uint8_t hidden[MOST_STORED];  /* what all others see, while its task runs */
 };

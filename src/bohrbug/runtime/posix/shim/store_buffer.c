@@ -4,6 +4,7 @@
 
 #include "accesses.h"
 #include "order.h"
+#include "program_stack.h"
 #include "resource.h"
 #include "schedule.h"
 #include "task.h"
@@ -37,6 +38,7 @@ static struct buffered_store *newest(struct store_buffer *buffer) {
 void store_buffers_begin(void) {
     has_store_buffers = segment->tso && segment->processes == 1;
     shown = NULL;
+    if (has_store_buffers) program_stack_begin();
 }
 
 void store_buffer_prepare(uint32_t task) {
@@ -80,9 +82,25 @@ static void show(struct store_buffer *buffer) {
     shown = buffer->count ? buffer : NULL;
 }
 
-static void hide(void) {
+/* What lay on the stack of the current task, in frames that are gone, is of no use to anybody; and the memory may be in
+ * use, by the program or by us, when the store to it would reach it. */
+static void forget_frames(struct store_buffer *buffer, uint64_t site) {
+    uint64_t reaches_to = 0;
+    bool has_any = false;
+    for (uint32_t i = 0; i < buffer->count; i++) {
+        struct buffered_store *store = store_at(buffer, i);
+        if (!store->is_on_stack || !store->size) continue;
+        if (!has_any) reaches_to = program_stack_at(site);
+        has_any = true;
+        if (!reaches_to && site) ACCESSES->weak |= STACK_IN_ORDER;
+        if (!reaches_to || store->address < reaches_to) store->size = 0;
+    }
+}
+
+static void hide(uint64_t site) {
     if (!shown) return;
     settle(shown);
+    forget_frames(shown, site);
     for (uint32_t i = shown->count; i-- > 0;) {
         struct buffered_store *store = store_at(shown, i);
         /* Code that has no hooks may have written there since. */
@@ -160,7 +178,7 @@ void store_fence(uint64_t site) {
 
 void stores_leave(enum kind kind, uint64_t site) {
     if (!(NO_FENCES & KIND_BIT(kind))) store_fence(site);
-    hide();
+    hide(site);
 }
 
 void stores_return(void) { show(own()); }
@@ -176,7 +194,6 @@ static bool others_live(void) {
     return false;
 }
 
-/* What lies there may be gone, and the memory in use by the shim itself, when the store reaches it. */
 static bool is_on_own_stack(const struct store_buffer *buffer, uint64_t address) {
     if (current->main && current->parent == NONE) {
         uint64_t from = (uint64_t)(uintptr_t)__builtin_frame_address(0);
@@ -191,6 +208,8 @@ static void append(struct store_buffer *buffer, const void *address, size_t size
     *store = (struct buffered_store){.address = (uint64_t)(uintptr_t)address,
                                      .site = site,
                                      .size = (uint32_t)size,
+                                     .is_on_stack =
+                                         is_on_own_stack(buffer, (uint64_t)(uintptr_t)address),
                                      .entry = entry,
                                      .resource = resource};
     copy(store->hidden, memory_of(store), store->size);
@@ -222,13 +241,6 @@ static uint32_t put_point(struct store_buffer *buffer, enum type type, const voi
 uint32_t store_put(enum type type, const void *address, size_t size, uint64_t site, bool is_point) {
     struct store_buffer *buffer = own();
     settle(buffer);
-    if (is_on_own_stack(buffer, (uint64_t)(uintptr_t)address)) {
-        if (is_point) {
-            ACCESSES->weak |= STACK_IN_ORDER;
-            store_fence(site);
-        }
-        return NONE;
-    }
     if (!is_point && !buffer->count) return NONE;
     if (size > MOST_STORED || buffer->count == MOST_BUFFERED) {
         store_fence(site);
@@ -263,7 +275,7 @@ void stores_freed(const void *address, size_t size, uint64_t site) {
 
 void store_buffers_end(void) {
     if (!has_store_buffers) return;
-    hide();
+    hide(0);
     for (uint32_t t = 0; t < segment->tasks; t++) {
         struct task *task = buffer_of(t)->task == NONE ? NULL : &TASKS[buffer_of(t)->task];
         while (task && buffer_of(t)->count) store_reaches_memory(task);
