@@ -2,6 +2,7 @@
 #include <assert.h>
 #include <pthread.h>
 #include <stdlib.h>
+#include <string.h>
 
 #ifdef FENCED
 #define FENCE() __sync_synchronize()
@@ -183,21 +184,23 @@ static void *other(void *unused) {
 #elif defined(FRAMES)
 /* Variables of frames that are gone: their memory is used again while the stores to them would wait. */
 static volatile int x, y, sum;
+static volatile size_t size = 64;
 static __attribute__((noinline)) int deeper(volatile int *at, int depth) {
-    volatile int here[8];
-    for (int i = 0; i < 8; i++) here[i] = i;
-    return depth ? deeper(&here[depth], depth - 1) + here[7] : *at + here[0];
+    volatile int here[16];
+    /* One store each, of as many bytes as may be. */
+    memset((void *)here, depth, size);
+    return depth ? deeper(&here[depth % 2], depth - 1) + here[1] : *at + here[0];
 }
 static void *one(void *unused) {
     x = 1;
-    sum = deeper(&y, 4) + y;
+    sum = deeper(&y, 20) + y;
     pthread_t self = pthread_self();
     assert(pthread_equal(self, pthread_self()));
     return unused;
 }
 static void *other(void *unused) {
     y = 1;
-    assert(deeper(&x, 3) + x >= 0);
+    assert(deeper(&x, 15) + x >= 0);
     return unused;
 }
 

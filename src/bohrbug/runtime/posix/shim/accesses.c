@@ -131,10 +131,10 @@ static void full_fence(uint64_t site) {
     store_fence(site);
 }
 
-static void freed_in_buffers(const void *address, size_t size, uint64_t site) {
+static void freed_in_buffers(const void *address, size_t size) {
     if (!has_store_buffers) return;
     GUARD;
-    stores_freed(address, size, site);
+    stores_freed(address, size);
 }
 
 static void looked_in_vain(uint64_t site) { fruitless(site); }

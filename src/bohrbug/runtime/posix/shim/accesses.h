@@ -239,7 +239,7 @@ struct control {
     uint32_t (*put)(enum type type, const void *address, size_t size, uint64_t site, bool is_point);
     uint32_t (*weak_store)(const void *address, size_t size, uint64_t site);
     void (*full_fence)(uint64_t site);
-    void (*stores_freed)(const void *address, size_t size, uint64_t site);
+    void (*stores_freed)(const void *address, size_t size);
 };
 
 /* The library of hooks says that it is there; exported by the shim. */

@@ -257,15 +257,9 @@ static bool is_within(const struct buffered_store *store, uint64_t from, size_t 
     return store->address < from + size && from < store->address + store->size;
 }
 
-static bool has_within(struct store_buffer *buffer, uint64_t from, size_t size) {
-    for (uint32_t i = 0; i < buffer->count; i++)
-        if (is_within(store_at(buffer, i), from, size)) return true;
-    return false;
-}
-
-void stores_freed(const void *address, size_t size, uint64_t site) {
+void stores_freed(const void *address, size_t size) {
     uint64_t from = (uint64_t)(uintptr_t)address;
-    if (has_within(own(), from, size)) store_fence(site);
+    settle(own());
     for (uint32_t t = 0; t < segment->tasks; t++) {
         struct store_buffer *buffer = buffer_of(t);
         for (uint32_t i = 0; i < buffer->count; i++)

@@ -39,8 +39,8 @@ uint32_t task_beside_buffer(uint32_t running);
 uint32_t store_put(enum type type, const void *address, size_t size, uint64_t site, bool is_point);
 /* The current task goes on when all its stores have reached memory. */
 void store_fence(uint64_t site);
-/* Memory of the heap is given back. */
-void stores_freed(const void *address, size_t size, uint64_t site);
+/* Memory of the heap is given back: nobody may look at it any more, and somebody else may get it. */
+void stores_freed(const void *address, size_t size);
 /* A second process takes part, which has other memory: from here on memory is sequentially consistent. */
 void store_buffers_end(void);
 /* The current thread begins on this stack. */
