@@ -120,3 +120,11 @@ def test_exactly_what_the_machine_allows_of_random_programs(
     texts = tuple(map(" ".join, threads))
     found, _ = reached(native_build("litmus.c", *HOOKED), texts, fibers=fibers, strategy="dpor")
     assert found == tso_machine.outcomes(texts)
+
+
+def test_entries_of_buffers_have_names_that_do_not_depend_on_the_order(native_build: Build) -> None:
+    """What is named by who comes first is widened, and was taken to conflict with everything."""
+    threads = ("y=1 y=2", "x=2", "y=1 y x")
+    found, result = reached(native_build("litmus.c", *HOOKED), threads, strategy="dpor")
+    assert found == tso_machine.outcomes(threads)
+    assert not result.diverged

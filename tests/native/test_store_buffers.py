@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import platform
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -112,6 +113,21 @@ def test_a_failure_reads_like_a_sentence_and_is_replayed_with_its_memory(
     saved["options"]["memory"] = "sc"
     file.write_text(json.dumps(saved))
     assert "reproduced in 0 of 5" in bohrbug(tmp_path, "replay", "--times", "5", str(file)).stdout
+
+
+def test_fences_in_assembly_are_a_caveat(native_build: Build) -> None:
+    program = native_build("tso.c", HOOKED, "-DMESSAGE", "-DIN_ASSEMBLY")
+    if platform.machine() != "x86_64":
+        pytest.skip("no such instruction here")
+    (caveat,) = within_two_preemptions(program).verdict.caveats
+    assert "fences in assembly (mfence)" in str(caveat)
+    assert not within_two_preemptions(program, "sc").verdict.caveats
+
+
+def test_with_several_processes_there_are_no_store_buffers(native_build: Build) -> None:
+    result = within_two_preemptions(native_build("tso.c", HOOKED, "-DPROCESSES"))
+    assert not result.failures
+    assert any("store buffers, which processes" in str(each) for each in result.verdict.caveats)
 
 
 def test_python_tests_are_refused(tmp_path: Path) -> None:

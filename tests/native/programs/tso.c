@@ -3,8 +3,12 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
-#ifdef FENCED
+#if defined(IN_ASSEMBLY)
+#define FENCE() __asm__ volatile("mfence" : : : "memory")
+#elif defined(FENCED)
 #define FENCE() __sync_synchronize()
 #else
 #define FENCE() ((void)0)
@@ -156,6 +160,26 @@ static void *one(void *unused) {
 static void *other(void *unused) {
     answer = 1;
     if (!flag && hidden) assert(flag);
+    return unused;
+}
+
+#elif defined(PROCESSES)
+/* A store waits in a buffer when another task becomes two processes. */
+static volatile int flag, answer;
+static void *one(void *unused) {
+    flag = 1;
+    inside = answer;
+    flag = 2;
+    assert(flag == 2);
+    return unused;
+}
+static void *other(void *unused) {
+    answer = flag;
+    pid_t child = fork();
+    if (child == 0) _exit(flag == 3);
+    int status;
+    waitpid(child, &status, 0);
+    assert(status == 0);
     return unused;
 }
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from bohrbug.model.conditions import TSO
 from bohrbug.model.plan import Plan
 from bohrbug.runtime.posix.accesses import HooksFolder, seen_in, unseen_in
 from bohrbug.runtime.posix.accesses_layout import STACK_IN_ORDER
 from bohrbug.runtime.posix.completed import CompletedExecution
-from bohrbug.runtime.posix.elf import is_of_rust
+from bohrbug.runtime.posix.elf import has_fences, is_of_rust
 from bohrbug.runtime.posix.layout import USE_AFTER_FREE
 from bohrbug.runtime.posix.native_trace import NativeTrace
 from bohrbug.runtime.posix.preparing import Preparation
@@ -63,6 +64,8 @@ class TraceReader:
         self._note_futexes(trace, reading)
         for what in unseen_in(segment, trace.seen):
             trace.uncontrolled.note(what)
+        if self._preparation.settings.memory == TSO and has_fences(self._program):
+            trace.uncontrolled.note("fences in assembly (mfence), for which stores do not wait")
         if self._preparation.settings.allowed_misuses:
             self._note_misuses(trace, reading)
         return trace, reading

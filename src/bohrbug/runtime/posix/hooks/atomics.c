@@ -34,14 +34,12 @@ static bool releases(int order) {
 static uint32_t before(enum kind kind, const volatile void *address, size_t size, int order,
                        uint64_t place) {
     if (!control || control->task() == NONE) return NONE;
+    order = plain(order);
     uint32_t resource =
-        kind == STORE && plain(order) != __ATOMIC_SEQ_CST
-            ? control->weak_store((const void *)(uintptr_t)address, size, place)
-            : control->atomic(kind, (const void *)(uintptr_t)address, size, place);
+        control->atomic(kind, (const void *)(uintptr_t)address, size, place, order);
     if (now.epoch) {
         uint64_t at = (uint64_t)(uintptr_t)address;
-        note_atomic(at, size, kind, plain(order) == __ATOMIC_RELAXED,
-                    plain(order) == __ATOMIC_SEQ_CST, meets_other(at, kind != LOAD), place);
+        note_atomic(at, size, kind, order, meets_other(at, kind != LOAD), place);
         record(at, size, kind, place);
     }
     return resource;

@@ -163,18 +163,18 @@ static void note_weak(enum weak what, uint64_t place) {
         accesses->weak_place[accesses->weak_places++] = place;
 }
 
-void note_atomic(uint64_t address, size_t size, enum kind kind, bool is_relaxed, bool is_strongest,
-                 bool meets_other, uint64_t place) {
+void note_atomic(uint64_t address, size_t size, enum kind kind, int order, bool meets_other,
+                 uint64_t place) {
     if (meets_other) {
         if (!met[0]) met[0] = address;
         else if (met[0] != address) met[1] = address;
-        met_relaxed |= is_relaxed && kind != UPDATE;
+        met_relaxed |= order == __ATOMIC_RELAXED && kind != UPDATE;
         if (met[1] && met_relaxed) note_weak(RELAXED_ORDERS, place);
         if (kind == LOAD && has_other(&atomic_stores, address, size))
             note_weak(LOADS_OVERTAKE, place);
     }
     /* The strongest stores, and all updates, are done by locked instructions. */
-    if (kind == STORE && !is_strongest) add_store(&atomic_stores, address, size);
+    if (kind == STORE && order != __ATOMIC_SEQ_CST) add_store(&atomic_stores, address, size);
     else if (kind != LOAD) atomic_stores.count = stores.count = 0;
 }
 

@@ -24,8 +24,8 @@ bool is_point(uint64_t place);
 /* The running task stores: until a fence the store may wait in a buffer of the processor. */
 void note_store(uint64_t address, size_t size);
 /* ... or does an atomic operation, which may meet one of another task that nothing orders. */
-void note_atomic(uint64_t address, size_t size, enum kind kind, bool is_relaxed, bool is_strongest,
-                 bool meets_other, uint64_t place);
+void note_atomic(uint64_t address, size_t size, enum kind kind, int order, bool meets_other,
+                 uint64_t place);
 /* The access may be one that is waited for. */
 void witness_look(uint64_t address, size_t size, enum kind kind, uint64_t place);
 /* ... and may be one that was done already. */

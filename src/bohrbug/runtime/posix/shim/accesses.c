@@ -19,8 +19,11 @@
 const struct hooks *hooks;
 static bool has_begun;
 
+static void prepare_control(void);
+
 static void begin_hooks(void) {
     if (!ACCESSES->takes_part) ACCESSES->takes_part = 1;
+    prepare_control();
     hooks->begin();
 }
 
@@ -105,7 +108,8 @@ static uint32_t point(enum kind kind, const void *address, size_t size, uint64_t
     return resource;
 }
 
-static uint32_t atomic(enum kind kind, const void *address, size_t size, uint64_t site) {
+static uint32_t atomic(enum kind kind, const void *address, size_t size, uint64_t site, int order) {
+    (void)order;
     /* Nobody is there yet who could learn of it. */
     if (segment->tasks < 2) return NONE;
     GUARD;
@@ -120,10 +124,14 @@ static uint32_t put(enum type type, const void *address, size_t size, uint64_t s
     return store_put(type, address, size, site, is_point);
 }
 
-static uint32_t weak_store(const void *address, size_t size, uint64_t site) {
-    if (segment->tasks < 2) return NONE;
-    uint32_t entry = put(ATOMIC, address, size, site, true);
-    return entry == NONE ? atomic(STORE, address, size, site) : entry;
+/* The strongest stores, and all updates, are locked instructions. */
+static uint32_t buffered_atomic(enum kind kind, const void *address, size_t size, uint64_t site,
+                                int order) {
+    if (segment->tasks > 1 && kind == STORE && order != __ATOMIC_SEQ_CST) {
+        uint32_t entry = put(ATOMIC, address, size, site, true);
+        if (entry != NONE) return entry;
+    }
+    return atomic(kind, address, size, site, order);
 }
 
 static void full_fence(uint64_t site) {
@@ -163,11 +171,15 @@ static void accessed_freed(const void *address, bool writes, uint64_t site) {
 
 static uint64_t allocated_at(void) { return allocation_site; }
 
-static const struct control control = {
+static struct control control = {
     the_segment, the_task, point, order_begin_epoch, atomic, looked_in_vain, changed,
     order_atomic_store, order_atomic_load, order_fence, publish, learn, stack_record, give_up,
-    bohrbug_keep, accessed_freed, allocated_at, put, weak_store, full_fence, freed_in_buffers,
+    bohrbug_keep, accessed_freed, allocated_at, put, full_fence, freed_in_buffers,
 };
+
+static void prepare_control(void) {
+    control.atomic = has_store_buffers ? buffered_atomic : atomic;
+}
 
 EXPORT const struct control *bohrbug_take_hooks(const struct hooks *taken) {
     hooks = taken;

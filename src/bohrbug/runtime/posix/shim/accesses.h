@@ -218,7 +218,7 @@ struct control {
     uint32_t (*point)(enum kind kind, const void *address, size_t size, uint64_t site);
     /* Others may come between an access that was a point and the next one. */
     void (*point_passed)(void);
-    uint32_t (*atomic)(enum kind kind, const void *address, size_t size, uint64_t site);
+    uint32_t (*atomic)(enum kind kind, const void *address, size_t size, uint64_t site, int order);
     void (*looked_in_vain)(uint64_t site);
     void (*changed)(void);
     void (*atomic_store)(uint32_t resource, bool releases, bool goes_on);
@@ -234,10 +234,8 @@ struct control {
     bool (*keep)(void *block, size_t size, uint64_t site);
     void (*freed_accessed)(const void *address, bool writes, uint64_t site);
     uint64_t (*allocation_site)(void);
-    /* Of store buffers: see store_buffer.h.  An atomic store that is no locked instruction; what it was done on
-     * is given back. */
+    /* Of store buffers: see store_buffer.h. */
     uint32_t (*put)(enum type type, const void *address, size_t size, uint64_t site, bool is_point);
-    uint32_t (*weak_store)(const void *address, size_t size, uint64_t site);
     void (*full_fence)(uint64_t site);
     void (*stores_freed)(const void *address, size_t size);
 };

@@ -180,13 +180,15 @@ static struct task *choose_step(uint32_t running, bool yielded) {
     return chosen;
 }
 
-/* Who runs next; NULL if nobody is left.  The steps of store buffers are done here. */
-static struct task *choose_next(uint32_t running, bool yielded) {
+/* The same, where steps of store buffers are done by whoever chooses them. */
+static struct task *choose_behind_buffers(uint32_t running, bool yielded) {
     struct task *next = choose_step(running, yielded);
-    if (has_store_buffers)
-        while (next && store_reaches_memory(next)) next = choose_step(index_of(next), false);
+    while (next && store_reaches_memory(next)) next = choose_step(index_of(next), false);
     return next;
 }
+
+/* Who runs next; NULL if nobody is left. */
+static struct task *(*choose_next)(uint32_t running, bool yielded) = choose_step;
 
 static uint32_t value_of_prefix(uint32_t arity, uint32_t step) {
     uint32_t wanted = TABLE(uint32_t, prefix)[step];
@@ -268,10 +270,9 @@ static bool is_taken_to_yield(struct task *task, enum kind kind) {
     return is_yield(kind);
 }
 
-enum woken perform_the_long_way(enum kind kind, uint32_t resource, uint64_t site,
-                                const struct waiting *waiting) {
+static enum woken perform_in_order(enum kind kind, uint32_t resource, uint64_t site,
+                                   const struct waiting *waiting) {
     if (goes_unseen(kind, resource, waiting)) return GOES_ON;
-    if (has_store_buffers) stores_leave(kind, site);
     struct task *task = current;
     if (hooks && *hooks->settling) hooks->settle();
     bool yielded = is_taken_to_yield(task, kind);
@@ -291,8 +292,24 @@ enum woken perform_the_long_way(enum kind kind, uint32_t resource, uint64_t site
     task->timed_out = 0;
     task->also = NONE;
     if (order_is_kept()) order_performed(kind, resource, fired);
-    if (has_store_buffers) stores_return();
     return fired ? TIMED_OUT : interrupted ? INTERRUPTED : GOES_ON;
+}
+
+/* Before a scheduling point memory shows what all see, and behind it what the task sees. */
+static enum woken perform_with_buffers(enum kind kind, uint32_t resource, uint64_t site,
+                                       const struct waiting *waiting) {
+    stores_leave(kind, site);
+    enum woken woken = perform_in_order(kind, resource, site, waiting);
+    stores_return();
+    return woken;
+}
+
+enum woken (*perform_the_long_way)(enum kind kind, uint32_t resource, uint64_t site,
+                                   const struct waiting *waiting) = perform_in_order;
+
+void schedule_with_buffers(bool with) {
+    choose_next = with ? choose_behind_buffers : choose_step;
+    perform_the_long_way = with ? perform_with_buffers : perform_in_order;
 }
 
 void fruitless(uint64_t site) {

@@ -38,6 +38,7 @@ static struct buffered_store *newest(struct store_buffer *buffer) {
 void store_buffers_begin(void) {
     has_store_buffers = segment->tso && segment->processes == 1;
     shown = NULL;
+    schedule_with_buffers(has_store_buffers);
     if (has_store_buffers) program_stack_begin();
 }
 
@@ -276,4 +277,5 @@ void store_buffers_end(void) {
     }
     segment->tso_given_up = 1;
     has_store_buffers = false;
+    schedule_with_buffers(false);
 }
