@@ -128,3 +128,12 @@ def test_entries_of_buffers_have_names_that_do_not_depend_on_the_order(native_bu
     found, result = reached(native_build("litmus.c", *HOOKED), threads, strategy="dpor")
     assert found == tso_machine.outcomes(threads)
     assert not result.diverged
+
+
+def test_partial_order_reduction_tries_nothing_that_buffers_do_not_allow(
+    native_build: Build,
+) -> None:
+    """One execution for each order of what depends on each other, and the first ones."""
+    threads = LITMUS["n7"].threads
+    _, result = reached(native_build("litmus.c", *HOOKED), threads, strategy="dpor")
+    assert result.executions <= 255

@@ -320,7 +320,7 @@ class Names:
             return "waiting for the other threads to end"
         if operation.kind is FLUSH:
             of = f" to {self.short_resource(operation.resource)}" if named else ""
-            return f"arrival in memory of the store{of}{self.at(operation)}"
+            return f"flush of the store{of}{self.at(operation)}"
         noun = self._words(operation)[1]
         if named:
             return self._with_resource(noun, operation) + self.at(operation)
