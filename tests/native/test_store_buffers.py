@@ -65,6 +65,14 @@ def test_a_store_to_a_block_that_is_freed_does_not_come_after(native_build: Buil
     assert not result.failures
 
 
+@pytest.mark.parametrize("strategy", ["random", "pct", "ipb"])
+def test_more_stores_than_a_buffer_holds_wait_for_room(native_build: Build, strategy: str) -> None:
+    program = native_build("tso.c", HOOKED, "-DFULL")
+    result = within_two_preemptions(program, strategy=strategy, executions=150)
+    assert result.verdict.kind is VerdictKind.NO_FAILURE_FOUND
+    assert not result.verdict.caveats
+
+
 @pytest.mark.parametrize("fibers", [True, False])
 def test_stores_to_frames_that_are_gone_do_no_harm(native_build: Build, fibers: bool) -> None:
     explorer, _ = native_explorer(

@@ -228,6 +228,31 @@ static void *other(void *unused) {
     return unused;
 }
 
+#elif defined(FULL)
+/* More stores than a buffer holds, at scheduling points and at others, and one that is too large for it. */
+static volatile int counter, rest[100];
+static char from[200], to[200];
+static void *one(void *unused) {
+    for (int i = 1; i <= 60; i++) counter = i;
+    for (int i = 0; i < 100; i++) rest[i] = i;
+    memset(from, 7, sizeof from);
+    memcpy(to, from, sizeof to);
+    counter = 61;
+    for (int i = 0; i < 100; i++) assert(rest[i] == i);
+    assert(to[0] == 7 && to[199] == 7 && counter == 61);
+    return unused;
+}
+static void *other(void *unused) {
+    int last = 0;
+    for (int i = 0; i < 20; i++) {
+        int now = counter;
+        assert(now >= last && now <= 61);
+        last = now;
+    }
+    return unused;
+}
+#define FINALLY assert(counter == 61 && rest[99] == 99 && to[100] == 7)
+
 #elif defined(STACK)
 /* Store buffering with the variables on the stack of the first thread. */
 static volatile int *shared[2];
