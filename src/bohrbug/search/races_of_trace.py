@@ -291,10 +291,7 @@ class RaceFinder:
     def _buffered_before(
         self, trace: Trace, effects: Iterable[tuple[int, TaskId, ResourceId, bool]]
     ) -> int:
-        """The step that put a store into its buffer which reaches memory now.
-
-        It comes before as in the order of a program: until then there is nothing to do.
-        """
+        """The step that put a store into its buffer: it comes first, as in order of program."""
         for _, _, entry, _ in effects:
             writer = self._entries.get(entry, _UNTOUCHED)[0]
             if writer >= 0 and trace.operations[writer][:2] == (BUFFER, entry):
@@ -388,8 +385,7 @@ class RaceFinder:
             other: the earlier step.
             clock: what is known to happen before the later one but for the race.
             found: where to note it.
-            previous: the step behind which the later one was next, if it is not the one that its
-                task did before.
+            previous: the step behind which the later one was next, if not that of its task.
         """
         task = self.recorded.tasks[step]
         if previous is None:
