@@ -215,6 +215,13 @@ OPTIONS: tuple[Option, ...] = (
         ("same", "real"),
     ),
     Option(
+        "memory",
+        str,
+        "Of native programs: memory is sequentially consistent (sc), or stores wait in a buffer of"
+        " their task, as on x86 (tso).",
+        ("sc", "tso"),
+    ),
+    Option(
         "async_order",
         str,
         "Whether asyncio.sleep(0) takes at least one turn of its event loop, or exactly one.",

@@ -140,6 +140,15 @@ CASES = [
         columns=100,
     ),
     Case(
+        f"{HOW_TO}/native-programs.md",
+        "Weak memory",
+        before=(
+            f"{CC} -fsanitize=thread -o store_buffering {NATIVE}/store_buffering.c",
+            "bohrbug run --quiet --memory tso -- ./store_buffering",
+        ),
+        columns=100,
+    ),
+    Case(
         f"{HOW_TO}/replay-and-debug.md",
         "After an edit",
         programs={

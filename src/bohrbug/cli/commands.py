@@ -33,6 +33,7 @@ from bohrbug.cli.exploring import (
     given_option,
     given_options,
     leave,
+    refuse_for_python,
     showing_options,
     usage_error,
 )
@@ -168,6 +169,7 @@ def run(
 
         explore_native(native, options, showing, store)
     flags.refuse()
+    refuse_for_python(options)
     try:
         test = program_named(program, arguments)
     except ProgramError as error:

@@ -135,6 +135,14 @@ def explore_options(given: dict[str, Any]) -> ExploreOptions:
         usage_error(str(error))
 
 
+def refuse_for_python(options: ExploreOptions) -> None:
+    """Exit if something is asked for that Python tests do not have."""
+    try:
+        options.check_for_python()
+    except ValueError as error:
+        usage_error(f"--{error}")
+
+
 @dataclass(frozen=True, slots=True)
 class OutputOptions:
     """What is shown of an exploration."""

@@ -21,6 +21,7 @@ from bohrbug.cli.exploring import (
     given_option,
     given_options,
     leave,
+    refuse_for_python,
     usage_error,
 )
 from bohrbug.cli.native_options import (
@@ -65,7 +66,7 @@ Exit codes, of the execution that you were in at last:
 """
 
 _OPTIONS = (
-    *("level", "scope", "timeouts", "interpreter", "async_order", "cancel"),
+    *("level", "scope", "timeouts", "interpreter", "memory", "async_order", "cancel"),
     *("asyncio_errors", "max_steps", "hang_seconds"),
 )
 """Of the options of explorations those that say what an execution is."""
@@ -136,6 +137,7 @@ def step(
         subject = _Subject(native.name, native.target(), options, Path.cwd())
         leave(_step_native(subject, script))
     flags.refuse()
+    refuse_for_python(options)
     try:
         test = program_named(program, arguments)
     except ProgramError as error:

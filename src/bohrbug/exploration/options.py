@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TypedDict
 
-from bohrbug.model.conditions import Conditions
+from bohrbug.model.conditions import SC, Conditions
 from bohrbug.settings import OPTIONS, change_of_scope
 
 _wall = time.time
@@ -75,6 +75,7 @@ class ExploreOptions:
     timeouts: str = "early"
     interpreter: str = "free-threaded"
     entropy: str = "same"
+    memory: str = SC
     async_order: str = "arrivals"
     cancel: tuple[str, ...] = ()
     asyncio_errors: str = "note"
@@ -102,6 +103,18 @@ class ExploreOptions:
                 "which this platform does not have"
             )
 
+    def check_for_python(self) -> None:
+        """See that nothing is asked for that Python tests do not have.
+
+        Raises:
+            ValueError: something is.
+        """
+        if self.memory != SC:
+            raise ValueError(
+                f"memory {self.memory} is for native programs only: accesses of Python code have "
+                "one order for all threads"
+            )
+
     def left_after(self, executions: int) -> int:
         """How many executions of the budget are left after so many."""
         return (sys.maxsize if self.executions is None else self.executions) - executions
@@ -112,6 +125,7 @@ class ExploreOptions:
             late_timeouts=self.timeouts == "late",
             gil=self.interpreter == "gil",
             max_steps=self.max_steps,
+            memory=self.memory,
         )
 
 
@@ -129,6 +143,7 @@ class Keywords(TypedDict, total=False):
     timeouts: str
     interpreter: str
     entropy: str
+    memory: str
     async_order: str
     cancel: tuple[str, ...]
     asyncio_errors: str

@@ -16,6 +16,12 @@ def place_key(place: Any) -> PlaceKey:
     return (code.co_filename, code.co_qualname, code.co_firstlineno, offset)
 
 
+SC = "sc"
+"""Memory is sequentially consistent."""
+TSO = "tso"
+"""Total store order: a task's stores reach memory later, in their order (x86)."""
+
+
 class Level(str, Enum):
     """Which operations are scheduling points."""
 
@@ -42,6 +48,8 @@ class Conditions:
         max_steps: steps after which the execution is ended as a livelock.
         origin: names the process; part of the ids of objects older than the execution, which
             another process may meet in another order.
+        memory: ``sc``: memory is sequentially consistent; ``tso``: each task has a store buffer, as
+            processors of the x86 family have it.
     """
 
     points: frozenset[PlaceKey] = frozenset()
@@ -49,6 +57,7 @@ class Conditions:
     gil: bool = False
     max_steps: int = 300_000
     origin: str = ""
+    memory: str = SC
 
 
 ORDINARY = Conditions()

@@ -132,6 +132,14 @@ STORE = _kind("store")
 UPDATE = _kind("update")
 """Reading, changing and writing back at once."""
 
+BUFFER = _kind("buffer")
+"""A store goes into the store buffer of its task, where memory is weaker than sequentially
+consistent; on the entry there.  No other task sees it."""
+FLUSH = _kind("flush", is_release=True)
+"""The oldest store in a store buffer reaches memory; the buffer is the task that does it."""
+FENCE = _kind("fence")
+"""A task goes on when all its stores have reached memory; on the entry of the last one."""
+
 CHOOSE = _kind("choose", is_write=False)
 """A data choice: :func:`bohrbug.choose` picks one of ``n`` values."""
 

@@ -30,7 +30,7 @@ def session_settings(config: pytest.Config) -> dict[str, Any]:
             if given is not None:
                 text = " ".join(given) if isinstance(given, list) else given
                 settings[option.name] = option.parse(text, f"--bohrbug-{option.flag}")
-        ExploreOptions(**settings)
+        ExploreOptions(**settings).check_for_python()
     except ValueError as error:
         raise pytest.UsageError(f"bohrbug: {error}") from error
     return settings
@@ -64,6 +64,8 @@ def options_of(item: pytest.Item, settings: dict[str, Any]) -> ExploreOptions:
                 raise pytest.UsageError(f"{where}: invariant must be a function")
             merged["invariant"] = invariant
     try:
-        return ExploreOptions(**merged)
+        options = ExploreOptions(**merged)
+        options.check_for_python()
+        return options
     except ValueError as error:
         raise pytest.UsageError(f"{item.nodeid}: {error}") from error

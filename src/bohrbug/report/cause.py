@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from bohrbug.model.cause import Cause, Strength
 from bohrbug.model.history import history_of
-from bohrbug.model.operation import BEGIN, END, SLEEP, ResourceId, TaskId
+from bohrbug.model.operation import BEGIN, END, FLUSH, SLEEP, ResourceId, TaskId
 from bohrbug.model.ordering import Event, Ordering
 from bohrbug.model.trace import Trace
 from bohrbug.report.explanation import verb_of
@@ -46,6 +46,10 @@ class _Speaker:
         task = self._task(event.task)
         if event.kind in (BEGIN, END):
             return f"the {'beginning' if event.kind is BEGIN else 'end'} of {task}"
+        if event.kind is FLUSH:
+            number = f"{_ordinal(event.occurrence)} " if event.what in self._several else ""
+            store = self._names.store_of(event.task, event.operation)
+            return f"the {number}arrival in memory of {store}{self._names.at(event.operation)}"
         # A resource is named once; after that the kind and the place say which it is.
         noun = self._names.noun(event.operation, named=event.resource not in self._told)
         self._told.add(event.resource)

@@ -9,11 +9,14 @@ from bohrbug.model.function_name import without_parameters
 from bohrbug.model.native_resources import ANY_CHILD, MADE_BY_CALLS
 from bohrbug.model.operation import (
     BEGIN,
+    BUFFER,
     CHOOSE,
     CONTINUE,
     END,
     EXECUTE,
     EXIT,
+    FENCE,
+    FLUSH,
     JOIN,
     SET,
     SPAWN,
@@ -73,10 +76,13 @@ _WORDS: dict[str, tuple[str, str]] = {
     "store": ("stores into", "store into"),
     "update": ("updates", "update of"),
     "choose": ("chooses a value", "choice of a value"),
+    "buffer": ("puts a store into its buffer", "store into its buffer"),
+    "fence": ("has its stores in memory", "fence"),
 }
 # What `set` is to resources of native programs: connecting, closing, destroying.
 _CHANGES = ("changes", "change of", "change")
 _WITHOUT_RESOURCE = {"begin", "end", "sleep", "yield", "choose", "execute", "resume", "callback"}
+_WITHOUT_RESOURCE |= {"buffer", "fence"}
 _TASK = re.compile(r"0(\.\d+)*")
 _GENERATED_NAME = re.compile(r"^(.*?)\s*\((.+)\)$")
 
@@ -265,6 +271,12 @@ class Names:
             return "become another program"
         if kind is WAIT and _TASK.fullmatch(operation.resource):
             return "wait for a signal"
+        if kind is BUFFER:
+            return "store, which waits in its buffer"
+        if kind is FENCE:
+            return "its stores have reached memory"
+        if kind is FLUSH:
+            return f"the store to {self.short_resource(operation.resource)} reaches memory"
         if kind is CHOOSE or kind.name in _WITHOUT_RESOURCE:
             return kind.name
         words = self._words(operation)[2]
@@ -274,7 +286,15 @@ class Names:
         """What a task waits for, without the place: ``Lock lock``, ``a signal``."""
         if operation.kind is WAIT and operation.resource == task:
             return "a signal"
+        if operation.kind is FENCE:
+            return "its stores to reach memory"
+        if operation.kind is BUFFER:
+            return "room in its store buffer"
         return self.short_resource(operation.resource)
+
+    def store_of(self, buffer: TaskId, operation: Operation) -> str:
+        """What leaves a store buffer for memory: ``0.1's store to variable x``."""
+        return f"{buffer.rpartition('.')[0]}'s store to {self.short_resource(operation.resource)}"
 
     def _words(self, operation: Operation) -> tuple[str, str, str]:
         """What a task does, the same as a noun, and in a column."""
@@ -288,6 +308,9 @@ class Names:
         """What a task does: ``writes Account.balance (bank.py:13)``."""
         if operation.kind is JOIN and operation.resource == EXIT:
             return "waits for the other threads to end"
+        if operation.kind is FLUSH:
+            store = f"store to {self.short_resource(operation.resource)}{self.at(operation)}"
+            return f"lets the {store} reach memory"
         verb = self._words(operation)[0]
         return self._with_resource(verb, operation) + self.at(operation)
 
@@ -295,6 +318,9 @@ class Names:
         """The same as a noun: ``read of Account.balance (bank.py:12)``; short if not ``named``."""
         if operation.kind is JOIN and operation.resource == EXIT:
             return "waiting for the other threads to end"
+        if operation.kind is FLUSH:
+            of = f" to {self.short_resource(operation.resource)}" if named else ""
+            return f"flush of the store{of}{self.at(operation)}"
         noun = self._words(operation)[1]
         if named:
             return self._with_resource(noun, operation) + self.at(operation)

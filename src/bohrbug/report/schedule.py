@@ -15,6 +15,7 @@ from bohrbug.model.operation import (
     END,
     EXIT,
     EXTERNAL,
+    FLUSH,
     JOIN,
     Kind,
     Operation,
@@ -342,6 +343,8 @@ class _Writer:
             )
             return
         words = self.names.brief(operation)
+        if operation.kind is FLUSH:
+            words = f"{self.names.store_of(task, operation)} reaches memory"
         if operation.kind is CHOOSE:
             words = fault_words(trace, index) or (
                 f"choose: {trace.choices[index]} of {trace.arities.get(index, 0)}"

@@ -14,8 +14,11 @@ from collections.abc import Callable, Collection
 from bohrbug.model.operation import (
     ACQUIRE,
     BEGIN,
+    BUFFER,
     CLEAR,
     END,
+    FENCE,
+    FLUSH,
     GET,
     IS_ALIVE,
     IS_SET,
@@ -40,7 +43,7 @@ from bohrbug.model.trace import Trace
 
 NEVER_BLOCK = frozenset(
     {SPAWN, BEGIN, END, IS_ALIVE, TRY_ACQUIRE, RELEASE, LOCKED, NOTIFY, SET, CLEAR, IS_SET}
-    | {READ, WRITE, YIELD}
+    | {READ, WRITE, FLUSH, YIELD}
 )
 """Kinds of operations that a task can always do when it stands before them."""
 
@@ -95,6 +98,9 @@ def was_open(
     kind, resource, _ = operation
     if kind in NEVER_BLOCK:
         return True
+    if kind is FENCE or kind is BUFFER:
+        # Of others only the store in the entry, as it reaches memory, has to do with the entry.
+        return False
     gate = trace.gates.get(step)
     other = trace.operations[step]
     is_semaphore = other.kind in _OF_SEMAPHORES or other.resource != resource

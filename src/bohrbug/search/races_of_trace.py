@@ -36,7 +36,7 @@ from bisect import bisect_left
 from collections.abc import Iterable
 
 from bohrbug.accelerator import native
-from bohrbug.model.operation import BEGIN, EXIT, JOIN, Operation, ResourceId, TaskId
+from bohrbug.model.operation import BEGIN, BUFFER, EXIT, FLUSH, JOIN, Operation, ResourceId, TaskId
 from bohrbug.model.trace import Trace
 from bohrbug.search.enabledness import NEVER_BLOCK, OPENS, was_open
 from bohrbug.search.footprint import EVERYTHING, Event, Footprint, Footprints
@@ -255,6 +255,10 @@ class RaceFinder:
         tasks.append(task)
         previous = self._last[task]
         clock = (clocks[previous] if previous >= 0 else self._zero).copy()
+        if kind is FLUSH:
+            buffered = self._buffered_before(trace, effects)
+            clock = list(map(max, clock, clocks[buffered]))
+            previous = max(previous, buffered)
         touched = {resource: kind.is_write}
         for _, _, also, writes in effects:
             if also in touched:
@@ -270,7 +274,7 @@ class RaceFinder:
         for other in sorted(self._before(task, touched, everything), reverse=True):
             if clock[tasks[other]] <= other:
                 if not is_late:
-                    self._reverse(trace, step, other, clock, found)
+                    self._reverse(trace, step, other, clock, found, previous)
                 clock = list(map(max, clock, clocks[other]))
         self._undo.append(self._touch(step, task, touched))
         if everything:
@@ -279,10 +283,20 @@ class RaceFinder:
             self._other_firings(trace, step, found)
         clock[task] = step + 1
         clocks.append(clock)
-        self._previous.append(previous)
+        self._previous.append(self._last[task])
         self._last[task] = step
         if step in trace.arities:
             self._reverse_data_choice(trace, step, found)
+
+    def _buffered_before(
+        self, trace: Trace, effects: Iterable[tuple[int, TaskId, ResourceId, bool]]
+    ) -> int:
+        """The step that put a store into its buffer: it comes first, as in order of program."""
+        for _, _, entry, _ in effects:
+            writer = self._entries.get(entry, _UNTOUCHED)[0]
+            if writer >= 0 and trace.operations[writer][:2] == (BUFFER, entry):
+                return writer
+        raise ValueError("a store reaches memory that was put nowhere")
 
     def _reverse_data_choice(self, trace: Trace, step: int, found: list[Reversal]) -> None:
         """Any other value could have been chosen."""
@@ -355,7 +369,13 @@ class RaceFinder:
     # -- what can be reversed --------------------------------------------------------
 
     def _reverse(
-        self, trace: Trace, step: int, other: int, clock: Clock, found: list[Reversal]
+        self,
+        trace: Trace,
+        step: int,
+        other: int,
+        clock: Clock,
+        found: list[Reversal],
+        previous: int | None = None,
     ) -> None:
         """Note the reversal for the race of ``other`` with the later ``step``, if there is one.
 
@@ -365,14 +385,17 @@ class RaceFinder:
             other: the earlier step.
             clock: what is known to happen before the later one but for the race.
             found: where to note it.
+            previous: the step behind which the later one was next, if not that of its task.
         """
         task = self.recorded.tasks[step]
+        if previous is None:
+            previous = self._last[task]
         if other in trace.arities:
             # What can't come between a data choice and its step has to come before both.
             other = beginning_of_step(trace, other)
             if clock[self.recorded.tasks[other]] > other:
                 return
-        place = self._place_before(trace, step, other, task, trace.tasks[step], self._last[task])
+        place = self._place_before(trace, step, other, task, trace.tasks[step], previous)
         if place is not None and place[0] < self._limit:
             found.append(self._reversal(place, self.recorded.event(step), step))
         if self._irreversible and (place is None or place[0] != other) and other < self._limit:

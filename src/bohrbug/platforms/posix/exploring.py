@@ -13,6 +13,7 @@ from bohrbug.exploration.replaying import Replay, repeated
 from bohrbug.exploration.reproduction import Reproduction
 from bohrbug.exploration.saving import Keeper
 from bohrbug.exploration.surroundings import Surroundings
+from bohrbug.model.conditions import TSO
 from bohrbug.model.outcome import Race
 from bohrbug.model.plan import Plan
 from bohrbug.model.trace import Trace
@@ -24,6 +25,7 @@ from bohrbug.platforms.posix.strategies import (
     strategy_for_samples,
     strategy_for_watchpoints,
 )
+from bohrbug.runtime.posix.build import UnsupportedError
 from bohrbug.runtime.posix.ended import Printed
 from bohrbug.runtime.posix.runtime import NativeRuntime
 from bohrbug.runtime.posix.settings import NativeSettings
@@ -47,6 +49,11 @@ def runtime_of(
     Raises:
         UnsupportedError: it can't be controlled.
     """
+    if options.memory == TSO and (command.watch or command.sample or options.level == "sync"):
+        raise UnsupportedError(
+            "--memory tso needs to see all accesses to memory: without --level sync, --watch and "
+            "--sample-accesses"
+        )
     expectation = Expectation(
         command.exit_code, command.same_output, command.check, check_seconds=options.hang_seconds
     )
@@ -77,6 +84,7 @@ def settings_of(options: ExploreOptions) -> NativeSettings:
         hang_seconds=options.hang_seconds,
         level=options.level,
         seed=options.seed,
+        memory=options.memory,
     )
 
 

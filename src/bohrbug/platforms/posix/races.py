@@ -33,11 +33,16 @@ def described(runtime: NativeRuntime, trace: Trace, races: Sequence[Race]) -> li
     witnessed = runtime.witness(trace, list(seen.values()))
     sides = dict(zip(seen, zip(witnessed[::2], witnessed[1::2], strict=True), strict=True))
     # Of several pairs of accesses at the same two lines the one that was seen first.
-    return [
+    complete = [
         replace(_described(seen[key].race, *sides[key]), count=race.count)
         for race in races
         if (key := race_key(race)) in sides
     ]
+    for race in complete:
+        if race.is_triangular:
+            load = race.second if race.first.operation.kind.is_write else race.first
+            runtime.note_weak_place(load.operation.place)
+    return complete
 
 
 def _described(race: Race, first: Witnessed | None, second: Witnessed | None) -> Race:

@@ -211,6 +211,7 @@ def runtime_of(
         invariant, let_go: see :class:`ThreadsRuntime`.
         explainer: turns ends of executions into outcomes.
     """
+    options.check_for_python()
     if not isinstance(function, TellsOfLogged):
         function = TellingOfLogged(function, options.asyncio_errors == "fail")
     return threads_runtime(

@@ -284,6 +284,8 @@ def unseen_in(segment: Segment, seen: Seen) -> Iterator[str]:
     """
     if segment.header.processes > 1 and not all(each.joined for each in segment.processes):
         yield "processes that can't be controlled, such as programs that are linked statically"
+    if segment.header.tso_given_up:
+        yield "store buffers, which processes do not have once there are several"
     if seen.gave_up:
         yield "accesses to memory, more than there is room to remember"
     if segment.accesses.tired_watchpoints:

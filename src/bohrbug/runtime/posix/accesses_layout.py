@@ -22,6 +22,13 @@ MOST_SHARED_PLACES = 8192
 MOST_WITNESSES = 64
 MOST_LOCKS = 8
 CLOCK_WORDS = 1 << 25
+STACK_IN_ORDER = 4
+"""Of ``enum weak``: a task stored to its own stack, and memory showed that at once."""
+MOST_WEAK_PLACES = 64
+MOST_ENTRIES = 24
+"""Of a store buffer, as resources."""
+STORE_BUFFER_WORDS = 965
+"""The size of ``struct store_buffer``, in words of eight bytes."""
 MOST_WATCHPOINTS = 4
 MOST_SAMPLED = 3
 
@@ -134,6 +141,12 @@ class TaskOrderRecord(ctypes.Structure):
     )
 
 
+class StoreBufferRecord(ctypes.Structure):
+    """``struct store_buffer``, in which only the shim looks."""
+
+    _fields_ = (("content", c_uint64 * STORE_BUFFER_WORDS),)
+
+
 class AccessesRecord(ctypes.Structure):
     """``struct accesses``."""
 
@@ -153,6 +166,7 @@ class AccessesRecord(ctypes.Structure):
         ("shared_places", c_uint32),
         ("clock_words", c_uint32),
         ("weak", c_uint32),
+        ("weak_places", c_uint32),
         ("watch_error", c_uint32),
         ("hits", c_uint32),
         ("tired_watchpoints", c_uint32),
@@ -166,5 +180,7 @@ class AccessesRecord(ctypes.Structure):
         ("witness", WitnessRecord * MOST_WITNESSES),
         ("race", RaceRecord * MOST_RACES),
         ("shared_place", PlaceRecord * MOST_SHARED_PLACES),
+        ("weak_place", c_uint64 * MOST_WEAK_PLACES),
         ("words", c_uint32 * CLOCK_WORDS),
+        ("buffer", StoreBufferRecord * MOST_TASKS),
     )

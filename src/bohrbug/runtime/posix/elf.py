@@ -12,7 +12,7 @@ from pathlib import Path
 _SYMTAB, _DYNSYM = 2, 11
 _OBJECT, _FUNCTION = 1, 2
 _EXECUTABLE = (2, 3)
-_LOAD, _RELRO, _WRITE = 1, 0x6474E552, 2
+_LOAD, _RELRO, _WRITE, _EXECUTE = 1, 0x6474E552, 2, 1
 _SECTION = struct.Struct("<IIQQQQIIQQ")
 _SYMBOL = struct.Struct("<IBBHQQ")
 
@@ -139,18 +139,43 @@ def is_of_rust(path: Path) -> bool:
         return False
 
 
+_FENCES = (b"\x0f\xae\xf0", b"\xf0\x83\x0c\x24\x00", b"\xf0\x48\x83\x0c\x24\x00")
+"""``mfence``, and the locked ``or`` on the top of the stack that does for it."""
+
+
+@cache
+def has_fences(path: Path) -> bool:
+    """Whether the code of a program for x86-64 has fences of its own.
+
+    Compiled with -fsanitize=thread it has those in assembly only.
+    """
+    try:
+        data = path.read_bytes()
+        if data[:6] != b"\x7fELF\x02\x01":
+            return False
+        for kind, flags, start, _, _, length in _program_headers(data):
+            code = data[start : start + length]
+            if kind == _LOAD and flags & _EXECUTE and any(fence in code for fence in _FENCES):
+                return True
+    except (OSError, struct.error):
+        pass
+    return False
+
+
+def _program_headers(data: bytes) -> Iterator[tuple[int, ...]]:
+    offset = struct.unpack_from("<Q", data, 32)[0]
+    size, count = struct.unpack_from("<HH", data, 54)
+    for index in range(count):
+        yield struct.unpack_from("<IIQQQQ", data, offset + index * size)
+
+
 def interpreter_of(path: Path) -> str | None:
     """The dynamic loader that an ELF program asks for; ``None`` if it is linked statically."""
     try:
         data = path.read_bytes()
         if data[:5] != b"\x7fELF\x02":
             return None
-        offset = struct.unpack_from("<Q", data, 32)[0]
-        size, count = struct.unpack_from("<HH", data, 54)
-        for index in range(count):
-            kind, _, start, _, _, length = struct.unpack_from(
-                "<IIQQQQ", data, offset + index * size
-            )
+        for kind, _, start, _, _, length in _program_headers(data):
             if kind == 3:
                 return data[start : start + length].rstrip(b"\0").decode()
     except (OSError, struct.error, UnicodeDecodeError):

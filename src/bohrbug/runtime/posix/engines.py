@@ -114,7 +114,9 @@ class Choice:
             and not header.steps_before_main
             and not header.resources_before_main
         )
-        self.stacks = tuple(task.stack_size for task in segment.tasks if not task.main)
+        self.stacks = tuple(
+            task.stack_size for task in segment.tasks if task.number and not task.main
+        )
         self._left = list(self._allowed)
         if not is_same_at_main:
             why = "the program has no main function that could be waited in"

@@ -13,6 +13,7 @@ from bohrbug.model.native_resources import SYNCHRONISERS
 from bohrbug.model.operation import (
     ACQUIRE,
     BEGIN,
+    BUFFER,
     CALL,
     CANCEL,
     CHOOSE,
@@ -20,6 +21,8 @@ from bohrbug.model.operation import (
     END,
     EXECUTE,
     EXTERNAL,
+    FENCE,
+    FLUSH,
     GET,
     INSPECT,
     JOIN,
@@ -63,34 +66,9 @@ MOST_PRINTED = 4096
 """Bytes of each output stream that are kept in the segment."""
 
 KINDS = (
-    SPAWN,
-    BEGIN,
-    END,
-    JOIN,
-    ACQUIRE,
-    TRY_ACQUIRE,
-    RELEASE,
-    WAIT,
-    WAKE,
-    NOTIFY,
-    SLEEP,
-    YIELD,
-    EXTERNAL,
-    INSPECT,
-    SET,
-    CONTINUE,
-    PUT,
-    GET,
-    READ,
-    WRITE,
-    LOAD,
-    STORE,
-    UPDATE,
-    CALL,
-    CHOOSE,
-    EXECUTE,
-    SIGNAL,
-    CANCEL,
+    *(SPAWN, BEGIN, END, JOIN, ACQUIRE, TRY_ACQUIRE, RELEASE, WAIT, WAKE, NOTIFY),
+    *(SLEEP, YIELD, EXTERNAL, INSPECT, SET, CONTINUE, PUT, GET, READ, WRITE),
+    *(LOAD, STORE, UPDATE, CALL, CHOOSE, EXECUTE, SIGNAL, CANCEL, BUFFER, FENCE, FLUSH),
 )
 """``enum kind``."""
 
@@ -114,6 +92,9 @@ SHARED_BIT = 1 << 63
 
 MEMORY = "memory"
 """The type of blocks of the heap that were used after they had been freed."""
+
+STORE_BUFFER = "store buffer"
+"""The type of entries of store buffers."""
 
 FAULT = "fault"
 """The type of calls that fail by a data choice."""
@@ -154,6 +135,7 @@ TYPES = (
     FUNCTION,
     FAULT,
     MEMORY,
+    STORE_BUFFER,
 )
 """``enum type``, in the words of reports."""
 
@@ -526,6 +508,7 @@ class Header(ctypes.Structure):
         ("kernel_matters", c_uint32),
         ("polls_matter", c_uint32),
         ("fibers", c_uint32),
+        ("tso", c_uint32),
         ("starter", c_int32),
         ("cpus", c_uint64 * CPU_WORDS),
         ("right_deaths", c_uint32),
@@ -566,6 +549,7 @@ class Header(ctypes.Structure):
         ("diverged_step", c_uint32),
         ("diverged_name", c_uint32),
         ("uncontrolled_threads", c_uint32),
+        ("tso_given_up", c_uint32),
         ("overlaps", c_uint32),
         ("now", c_uint64),
         ("changes", c_uint64),

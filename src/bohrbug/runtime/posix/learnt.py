@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+from bohrbug.model.operation import Site
 from bohrbug.runtime.posix.recorded import NO_DEPENDENCES, Dependences
 from bohrbug.runtime.posix.segment import Segment
 
@@ -22,6 +23,10 @@ class Learnt:
         has_hooks: a process with hooks took part.
         memory_matters: it was seen to access memory so that it matters whether that is sequentially
             consistent: by data races, or by atomics with weaker orders.
+        weak_places: where weaker memory could show more: loads that may overtake a store before
+            them, and atomics with weaker orders.
+        weak_atomics: the addresses of those that are atomics.
+        stack_in_order: tasks stored to their own stacks what others could see.
     """
 
     executions: int = 0
@@ -31,6 +36,9 @@ class Learnt:
     dependences: Dependences = NO_DEPENDENCES
     has_hooks: bool = False
     memory_matters: bool = False
+    weak_places: set[Site] = field(default_factory=set)
+    stack_in_order: bool = False
+    weak_atomics: set[int] = field(default_factory=set)
 
     def take_in(self, segment: Segment) -> None:
         """Take note of what the shim says of an execution."""

@@ -13,6 +13,7 @@ from bohrbug.model.native_resources import ANY_CHILD
 from bohrbug.model.operation import Resource, ResourceId, Site, TaskId, fault_id
 from bohrbug.model.outcome import Frame, TaskInfo
 from bohrbug.runtime.posix import layout
+from bohrbug.runtime.posix.accesses_layout import MOST_ENTRIES
 from bohrbug.runtime.posix.segment import Segment
 from bohrbug.runtime.posix.symbols import (
     Mapping,
@@ -194,6 +195,9 @@ class Naming:
         record = self.resources[number]
         if layout.TYPES[record.type] == layout.FAULT:
             return fault_id(list(layout.FAULTS)[record.address])
+        if layout.TYPES[record.type] == layout.STORE_BUFFER:
+            # The same in every execution, whoever comes first: no number with a dot behind it.
+            return f"{self.ids[record.creator]}:entry {record.address % MOST_ENTRIES}"
         static = self._static(number)
         if static is not None:
             # The same whichever task touches it first.
@@ -292,6 +296,8 @@ class Naming:
                 name = name or self._program(record.process)
                 pid = "" if id == "0" else f"process {record.process}"
                 target = pid
+            elif not record.number:
+                name = f"store buffer of {id.rpartition('.')[0]}"
             elif record.routine:
                 target = self._target(len(found))
             spawned = self.site(record.spawned_at, record.process)

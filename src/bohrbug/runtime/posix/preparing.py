@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 
+from bohrbug.model.conditions import TSO
 from bohrbug.model.plan import Plan
 from bohrbug.runtime.posix import build, watchpoints
 from bohrbug.runtime.posix.accesses import Points, SeenAccess
@@ -93,6 +94,7 @@ class Preparation:
             with_stacks=stacks,
             one_cpu=settings.one_cpu,
             fibers=fibers,
+            tso=settings.memory == TSO,
             starter=os.getpid(),
             epoch=settings.epoch * 10**9,
             shim=self.preload.encode(),

@@ -10,7 +10,8 @@ from functools import partial
 from pathlib import Path
 from typing import Self
 
-from bohrbug.model.conditions import Conditions
+from bohrbug.model.conditions import TSO, Conditions
+from bohrbug.model.operation import Site
 from bohrbug.model.outcome import Outcome, OutcomeKind
 from bohrbug.model.plan import Plan
 from bohrbug.model.trace import Trace
@@ -243,8 +244,11 @@ class NativeRuntime:
         """Let executions run under these conditions; what is accessed is found out here."""
         settings = self._preparation.settings
         late, most = conditions.late_timeouts, min(conditions.max_steps, self._most_steps)
-        if settings.late_timeouts != late or settings.max_steps != most:
-            self._preparation.settings = replace(settings, late_timeouts=late, max_steps=most)
+        memory = conditions.memory
+        if (settings.late_timeouts, settings.max_steps, settings.memory) != (late, most, memory):
+            self._preparation.settings = replace(
+                settings, late_timeouts=late, max_steps=most, memory=memory
+            )
 
     def foresee(self, plans: Foresight | None) -> None:
         """See :class:`~bohrbug.runtime.protocol.Foreseeing`; a forked process knows nothing."""
@@ -322,6 +326,11 @@ class NativeRuntime:
                 + made.printed.stderr.decode("utf-8", "replace").strip()
             )
         self.means.hooks.check(segment)
+        if self.settings.memory == TSO and not segment.accesses.takes_part:
+            raise UnsupportedError(
+                f"--memory tso needs a program that tells of its stores, and {self.command[0]} "
+                "does not: compile it with -fsanitize=thread"
+            )
         if segment.accesses.watch_error:
             raise watchpoints.refused(segment.accesses.watch_error)
 
@@ -393,8 +402,7 @@ class NativeRuntime:
     def accesses(self) -> str:
         """Whose accesses to memory are seen, for people."""
         settings, learnt = self.settings, self._learnt
-        # Named only where another memory could show more than interleavings do.
-        order = ", memory taken as sequentially consistent" if learnt.memory_matters else ""
+        order = self._memory
         if settings.sample:
             return f"accesses to memory sampled, {settings.sample} at a time{order}"
         if settings.watch:
@@ -402,6 +410,25 @@ class NativeRuntime:
         if settings.level == "sync" or not learnt.has_hooks:
             return "accesses to memory not seen"
         return f"accesses to memory seen{order}"
+
+    @property
+    def _memory(self) -> str:
+        """As what memory is taken, where it matters: if another one could show something else."""
+        learnt, places = self._learnt, len(self._learnt.weak_places)
+        if self.settings.memory == TSO:
+            text = ", memory as x86 has it (total store order)"
+            if learnt.stack_in_order:
+                text += " but for stores of tasks to their own stacks, which are seen at once"
+            return text
+        if not learnt.memory_matters:
+            return ""
+        where = f"{places:,} place{'s' * (places > 1)}"
+        more = f" (weaker memory could show more at {where})" if places else ""
+        return f", memory sequentially consistent{more}"
+
+    def note_weak_place(self, site: Site) -> None:
+        """A load there may overtake a store before it, where memory is weaker."""
+        self._learnt.weak_places.add(site)
 
     @property
     def points(self) -> Points:

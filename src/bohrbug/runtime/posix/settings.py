@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from bohrbug.model.conditions import SC
 from bohrbug.runtime.posix.engines import AUTO
 
 
@@ -35,6 +36,7 @@ class NativeSettings:
             :func:`bohrbug.runtime.posix.watchpoints.watchpoint`.
         sample: at how many instructions that access memory tasks are held in each execution.
         seed: of the choice of these.
+        memory: ``sc`` or ``tso``, see :class:`bohrbug.model.conditions.Conditions`.
     """
 
     late_timeouts: bool = False
@@ -52,3 +54,4 @@ class NativeSettings:
     watch: tuple[str, ...] = ()
     sample: int = 0
     seed: int = 0
+    memory: str = SC

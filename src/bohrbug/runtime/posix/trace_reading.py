@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from bohrbug.model.conditions import TSO
 from bohrbug.model.plan import Plan
 from bohrbug.runtime.posix.accesses import HooksFolder, seen_in, unseen_in
+from bohrbug.runtime.posix.accesses_layout import STACK_IN_ORDER
 from bohrbug.runtime.posix.completed import CompletedExecution
-from bohrbug.runtime.posix.elf import is_of_rust
+from bohrbug.runtime.posix.elf import has_fences, is_of_rust
 from bohrbug.runtime.posix.layout import USE_AFTER_FREE
 from bohrbug.runtime.posix.native_trace import NativeTrace
 from bohrbug.runtime.posix.preparing import Preparation
 from bohrbug.runtime.posix.recorded import Reading
+from bohrbug.runtime.posix.segment import Segment
 from bohrbug.runtime.posix.symbols import Symbols
 
 _FIRST = 10
@@ -54,10 +57,15 @@ class TraceReader:
         trace.seen = seen_in(segment, reading)
         self._learnt.has_hooks |= trace.seen.takes_part
         trace.races = [seen.race for seen in trace.seen.races]
-        self._learnt.memory_matters |= bool(trace.races or segment.accesses.weak)
+        weak = segment.accesses.weak
+        self._learnt.memory_matters |= bool(trace.races or weak)
+        if weak:
+            self._note_weak(segment, reading)
         self._note_futexes(trace, reading)
         for what in unseen_in(segment, trace.seen):
             trace.uncontrolled.note(what)
+        if self._preparation.settings.memory == TSO and has_fences(self._program):
+            trace.uncontrolled.note("fences in assembly (mfence), for which stores do not wait")
         if self._preparation.settings.allowed_misuses:
             self._note_misuses(trace, reading)
         return trace, reading
@@ -86,6 +94,16 @@ class TraceReader:
         for kind, site in places.items():
             at = f"{Path(site.filename).name}:{site.line}" if site and site.line else ""
             trace.uncontrolled.let_misuse_pass(kind, at)
+
+    def _note_weak(self, segment: Segment, reading: Reading) -> None:
+        """Take note of where weaker memory could show more."""
+        learnt, record = self._learnt, segment.accesses
+        learnt.stack_in_order |= bool(record.weak & STACK_IN_ORDER)
+        for place in set(record.weak_place[: record.weak_places]) - learnt.weak_atomics:
+            learnt.weak_atomics.add(place)
+            site = reading.site(place, 0)
+            if site is not None:
+                learnt.weak_places.add(site)
 
     def _note_futexes(self, trace: NativeTrace, reading: Reading) -> None:
         """Say once that there are locks of which the shim sees little."""

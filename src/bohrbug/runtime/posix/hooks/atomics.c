@@ -34,11 +34,12 @@ static bool releases(int order) {
 static uint32_t before(enum kind kind, const volatile void *address, size_t size, int order,
                        uint64_t place) {
     if (!control || control->task() == NONE) return NONE;
-    uint32_t resource = control->atomic(kind, (const void *)(uintptr_t)address, size, place);
+    order = plain(order);
+    uint32_t resource =
+        control->atomic(kind, (const void *)(uintptr_t)address, size, place, order);
     if (now.epoch) {
         uint64_t at = (uint64_t)(uintptr_t)address;
-        note_atomic(at, size, kind, plain(order) == __ATOMIC_RELAXED,
-                    plain(order) == __ATOMIC_SEQ_CST, meets_other(at, kind != LOAD));
+        note_atomic(at, size, kind, order, meets_other(at, kind != LOAD), place);
         record(at, size, kind, place);
     }
     return resource;
@@ -170,7 +171,9 @@ ATOMIC(128)
 
 EXPORT void __tsan_atomic_thread_fence(int order) {
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
-    if (control && control->task() != NONE) control->fence(acquires(order), releases(order));
+    if (!control || control->task() == NONE) return;
+    if (plain(order) == __ATOMIC_SEQ_CST) control->full_fence(PLACE);
+    control->fence(acquires(order), releases(order));
 }
 
 /* Between a thread and its own signal handlers, which run in the order of the program. */

@@ -30,6 +30,7 @@ void heap_allocated(uint64_t address, size_t size, uint64_t site) {
 
 void heap_freed(uint64_t address, size_t size, uint64_t place, bool is_kept) {
     if (!now.epoch) return;
+    if (buffers_stores) control->stores_freed((const void *)(uintptr_t)address, size);
     record(address, size < MOST_FREED ? size : MOST_FREED, WRITE, place);
     if (is_kept) shadow_freed(address, size);
 }

@@ -302,7 +302,10 @@ void access_slowly(uint64_t address, size_t size, enum kind kind, uint64_t place
     if (wants_closer_look(place) && control->task() != NONE) {
         if (settling) settle();
         was_point = is_point(place);
-        if (was_point) control->point(kind, (const void *)(uintptr_t)address, size, place);
+        const void *at = (const void *)(uintptr_t)address;
+        bool is_put = buffers_stores && kind == WRITE &&
+                      control->put(VARIABLE, at, size, place, was_point) != NONE;
+        if (was_point && !is_put) control->point(kind, at, size, place);
         if (!now.epoch) return;
     }
     record(address, size, kind, place);

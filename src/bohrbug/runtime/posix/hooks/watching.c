@@ -15,6 +15,7 @@
 struct accesses *accesses;
 bool watch_shared;
 uint32_t witnesses_wanted;
+bool buffers_stores;
 uint32_t settling;
 
 /* -- points ----------------------------------------------------------------------------- */
@@ -154,18 +155,26 @@ static bool may_be_buffered(uint64_t address, size_t size) { return has_other(&s
 static uint64_t met[2];
 static bool met_relaxed;
 
-void note_atomic(uint64_t address, size_t size, enum kind kind, bool is_relaxed, bool is_strongest,
-                 bool meets_other) {
+static void note_weak(enum weak what, uint64_t place) {
+    accesses->weak |= what;
+    uint32_t i = 0;
+    while (i < accesses->weak_places && accesses->weak_place[i] != place) i++;
+    if (i < MOST_WEAK_PLACES && i == accesses->weak_places)
+        accesses->weak_place[accesses->weak_places++] = place;
+}
+
+void note_atomic(uint64_t address, size_t size, enum kind kind, int order, bool meets_other,
+                 uint64_t place) {
     if (meets_other) {
         if (!met[0]) met[0] = address;
         else if (met[0] != address) met[1] = address;
-        met_relaxed |= is_relaxed && kind != UPDATE;
-        if (met[1] && met_relaxed) accesses->weak |= RELAXED_ORDERS;
+        met_relaxed |= order == __ATOMIC_RELAXED && kind != UPDATE;
+        if (met[1] && met_relaxed) note_weak(RELAXED_ORDERS, place);
         if (kind == LOAD && has_other(&atomic_stores, address, size))
-            accesses->weak |= LOADS_OVERTAKE;
+            note_weak(LOADS_OVERTAKE, place);
     }
     /* The strongest stores, and all updates, are done by locked instructions. */
-    if (kind == STORE && !is_strongest) add_store(&atomic_stores, address, size);
+    if (kind == STORE && order != __ATOMIC_SEQ_CST) add_store(&atomic_stores, address, size);
     else if (kind != LOAD) atomic_stores.count = stores.count = 0;
 }
 
@@ -288,10 +297,11 @@ static void begin(void) {
     accesses = (struct accesses *)((char *)header + header->at.accesses);
     watch_shared = accesses->watch == WATCH_SHARED;
     witnesses_wanted = accesses->witnesses;
+    buffers_stores = header->tso && !header->tso_given_up;
     points_begin();
     races_begin();
     /* Every access is looked at, so that the value of the one before it is known. */
-    if (witnesses_wanted) memset(place_filter, 1, sizeof place_filter);
+    if (witnesses_wanted || buffers_stores) memset(place_filter, 1, sizeof place_filter);
     if (accesses->watch != WATCH_NOTHING && !shadow_begin()) {
         accesses->watch = WATCH_NOTHING;
         accesses->gave_up = 1;

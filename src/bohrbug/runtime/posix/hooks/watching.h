@@ -12,6 +12,8 @@
 extern struct accesses *accesses;
 extern bool watch_shared;
 extern uint32_t witnesses_wanted;
+/* Stores are told of before they are done, all of them. */
+extern bool buffers_stores;
 /* A value written is looked at before anything else happens. */
 extern uint32_t settling;
 /* The shadow is being changed. */
@@ -22,8 +24,8 @@ bool is_point(uint64_t place);
 /* The running task stores: until a fence the store may wait in a buffer of the processor. */
 void note_store(uint64_t address, size_t size);
 /* ... or does an atomic operation, which may meet one of another task that nothing orders. */
-void note_atomic(uint64_t address, size_t size, enum kind kind, bool is_relaxed, bool is_strongest,
-                 bool meets_other);
+void note_atomic(uint64_t address, size_t size, enum kind kind, int order, bool meets_other,
+                 uint64_t place);
 /* The access may be one that is waited for. */
 void witness_look(uint64_t address, size_t size, enum kind kind, uint64_t place);
 /* ... and may be one that was done already. */

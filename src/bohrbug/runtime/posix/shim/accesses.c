@@ -9,6 +9,7 @@
 #include "schedule.h"
 #include "short_way.h"
 #include "stack.h"
+#include "store_buffer.h"
 #include "watchpoints.h"
 
 /* Of so many atomics each is a resource of its own; further ones share theirs. */
@@ -18,13 +19,17 @@
 const struct hooks *hooks;
 static bool has_begun;
 
+static void prepare_control(void);
+
 static void begin_hooks(void) {
     if (!ACCESSES->takes_part) ACCESSES->takes_part = 1;
+    prepare_control();
     hooks->begin();
 }
 
 void accesses_begin(void) {
     has_begun = true;
+    store_buffers_begin();
     if (hooks) begin_hooks();
     watchpoints_begin();
     sampled_begin();
@@ -47,6 +52,7 @@ void accesses_thread(void) {
         pthread_attr_destroy(&attributes);
     }
     if (size) hooks->thread((uint64_t)(uintptr_t)low, size);
+    store_buffer_on_stack((uint64_t)(uintptr_t)low, size);
     inside--;
 }
 
@@ -75,7 +81,7 @@ static void note_bytes(struct resource *resource, const void *address, size_t si
 }
 
 /* Memory that several processes share is told apart only where there are several. */
-static uint32_t resource_of(const void *address, size_t size, enum type type, uint64_t site) {
+uint32_t memory_resource(const void *address, size_t size, enum type type, uint64_t site) {
     bool shared = segment->processes > 1;
     if (segment->resources >= MOST_ATOMICS) {
         uint64_t number = ((uint64_t)(uintptr_t)address >> 3) % SHARED_RESOURCES;
@@ -88,7 +94,7 @@ static uint32_t resource_of(const void *address, size_t size, enum type type, ui
 }
 
 uint32_t variable_at(const void *address, size_t size, uint64_t site) {
-    return resource_of(address, size, VARIABLE, site);
+    return memory_resource(address, size, VARIABLE, site);
 }
 
 static uint32_t point(enum kind kind, const void *address, size_t size, uint64_t site) {
@@ -102,13 +108,41 @@ static uint32_t point(enum kind kind, const void *address, size_t size, uint64_t
     return resource;
 }
 
-static uint32_t atomic(enum kind kind, const void *address, size_t size, uint64_t site) {
+static uint32_t atomic(enum kind kind, const void *address, size_t size, uint64_t site, int order) {
+    (void)order;
     /* Nobody is there yet who could learn of it. */
     if (segment->tasks < 2) return NONE;
     GUARD;
-    uint32_t resource = resource_of(address, size, ATOMIC, site);
+    uint32_t resource = memory_resource(address, size, ATOMIC, site);
     if (segment->alive_count > 1) perform(kind, resource, site);
     return resource;
+}
+
+static uint32_t put(enum type type, const void *address, size_t size, uint64_t site, bool is_point) {
+    if (!has_store_buffers) return NONE;
+    GUARD;
+    return store_put(type, address, size, site, is_point);
+}
+
+/* The strongest stores, and all updates, are locked instructions. */
+static uint32_t buffered_atomic(enum kind kind, const void *address, size_t size, uint64_t site,
+                                int order) {
+    if (segment->tasks > 1 && kind == STORE && order != __ATOMIC_SEQ_CST) {
+        uint32_t entry = put(ATOMIC, address, size, site, true);
+        if (entry != NONE) return entry;
+    }
+    return atomic(kind, address, size, site, order);
+}
+
+static void full_fence(uint64_t site) {
+    GUARD;
+    store_fence(site);
+}
+
+static void freed_in_buffers(const void *address, size_t size) {
+    if (!has_store_buffers) return;
+    GUARD;
+    stores_freed(address, size);
 }
 
 static void looked_in_vain(uint64_t site) { fruitless(site); }
@@ -117,12 +151,12 @@ static void changed(void) { segment->changes++; }
 
 static void publish(const void *address, uint64_t site) {
     GUARD;
-    order_publish(resource_of(address, 0, ATOMIC, site));
+    order_publish(memory_resource(address, 0, ATOMIC, site));
 }
 
 static void learn(const void *address, uint64_t site) {
     GUARD;
-    order_learn(resource_of(address, 0, ATOMIC, site));
+    order_learn(memory_resource(address, 0, ATOMIC, site));
 }
 
 static void give_up(void) {
@@ -137,11 +171,15 @@ static void accessed_freed(const void *address, bool writes, uint64_t site) {
 
 static uint64_t allocated_at(void) { return allocation_site; }
 
-static const struct control control = {
+static struct control control = {
     the_segment, the_task, point, order_begin_epoch, atomic, looked_in_vain, changed,
     order_atomic_store, order_atomic_load, order_fence, publish, learn, stack_record, give_up,
-    bohrbug_keep, accessed_freed, allocated_at,
+    bohrbug_keep, accessed_freed, allocated_at, put, full_fence, freed_in_buffers,
 };
+
+static void prepare_control(void) {
+    control.atomic = has_store_buffers ? buffered_atomic : atomic;
+}
 
 EXPORT const struct control *bohrbug_take_hooks(const struct hooks *taken) {
     hooks = taken;

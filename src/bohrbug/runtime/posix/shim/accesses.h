@@ -24,11 +24,17 @@
 #define MOST_RACES 512
 #define MOST_SHARED_PLACES 8192
 #define MOST_WITNESSES 64
+#define MOST_WEAK_PLACES 64
 #define MOST_LOCKS 8
 #define CLOCK_WORDS (1u << 25)
 #define MOST_WATCHPOINTS 4
 #define MOST_SAMPLED 3
 #define MODULE_PATH 240
+/* Stores that a task has in its buffer, at most; and those of them that are scheduling points. */
+#define MOST_BUFFERED 48u
+#define MOST_ENTRIES 24u
+/* Bytes of a store that goes into a buffer. */
+#define MOST_STORED 64u
 
 /* What is asked for. */
 enum watch {
@@ -66,6 +72,7 @@ struct place_in_process {
 enum weak {
     LOADS_OVERTAKE = 1,           /* an atomic load an earlier atomic store to other memory */
     RELAXED_ORDERS = 2,           /* relaxed accesses beside those to other memory */
+    STACK_IN_ORDER = 4,           /* a store to the task's own stack, which left the buffer too early */
 };
 
 enum seen { NOT_SEEN, AT_ALL, EXACTLY };
@@ -110,6 +117,27 @@ struct task_order {
     uint32_t count, clock, released, unlearnt;
 };
 
+/* A store that has not reached memory. */
+struct buffered_store {
+    uint64_t address, site;
+    uint32_t size;
+    uint32_t entry, resource;     /* what stands for the entry, and for memory; NONE where it is no point */
+    uint32_t is_on_stack;         /* of its task */
+    uint8_t value[MOST_STORED];
+    uint8_t hidden[MOST_STORED];  /* what all others see, while its task runs */
+};
+
+/* Of a task: see store_buffer.c.  A ring. */
+struct store_buffer {
+    uint32_t first, count;
+    uint32_t puts;                /* points among the stores so far */
+    uint32_t unsettled;           /* the newest store is still to be done */
+    uint32_t task;                /* the one that it is itself, or NONE */
+    uint32_t last;                /* the entry that the next fence waits for, or NONE */
+    uint64_t stack_from, stack_to;
+    struct buffered_store store[MOST_BUFFERED];
+};
+
 struct accesses {
     /* The settings. */
     uint32_t watch, points, point_modules, witnesses;
@@ -122,6 +150,7 @@ struct accesses {
     uint32_t races, dropped_races, shared_places;
     uint32_t clock_words;
     uint32_t weak;                /* enum weak, as bits */
+    uint32_t weak_places;         /* where atomics showed that, in the first process */
     uint32_t watch_error;         /* why the kernel did not let us watch, as errno */
     uint32_t hits, tired_watchpoints; /* of watchpoints, and those that were hit too often */
     struct watchpoint watchpoint[MOST_WATCHPOINTS];
@@ -134,7 +163,9 @@ struct accesses {
     struct witness witness[MOST_WITNESSES];
     struct seen_race race[MOST_RACES];
     struct place_in_process shared_place[MOST_SHARED_PLACES];
+    uint64_t weak_place[MOST_WEAK_PLACES];
     uint32_t words[CLOCK_WORDS];
+    struct store_buffer buffer[MOST_TASKS];
 };
 
 #define ACCESSES TABLE(struct accesses, accesses)
@@ -187,7 +218,7 @@ struct control {
     uint32_t (*point)(enum kind kind, const void *address, size_t size, uint64_t site);
     /* Others may come between an access that was a point and the next one. */
     void (*point_passed)(void);
-    uint32_t (*atomic)(enum kind kind, const void *address, size_t size, uint64_t site);
+    uint32_t (*atomic)(enum kind kind, const void *address, size_t size, uint64_t site, int order);
     void (*looked_in_vain)(uint64_t site);
     void (*changed)(void);
     void (*atomic_store)(uint32_t resource, bool releases, bool goes_on);
@@ -203,6 +234,10 @@ struct control {
     bool (*keep)(void *block, size_t size, uint64_t site);
     void (*freed_accessed)(const void *address, bool writes, uint64_t site);
     uint64_t (*allocation_site)(void);
+    /* Of store buffers: see store_buffer.h. */
+    uint32_t (*put)(enum type type, const void *address, size_t size, uint64_t site, bool is_point);
+    void (*full_fence)(uint64_t site);
+    void (*stores_freed)(const void *address, size_t size);
 };
 
 /* The library of hooks says that it is there; exported by the shim. */
@@ -214,7 +249,8 @@ extern const struct hooks *hooks OWN;
 
 static inline bool accesses_watched(void) { return hooks && hooks->now; }
 
-/* The resource that stands for memory at an address. */
+/* The resource that stands for memory at an address, which is plain or atomic (VARIABLE, ATOMIC). */
+uint32_t memory_resource(const void *address, size_t size, enum type type, uint64_t site);
 uint32_t variable_at(const void *address, size_t size, uint64_t site);
 void accesses_begin(void);
 void accesses_forked(void);

@@ -150,6 +150,7 @@ void order_performed(enum kind kind, uint32_t resource, bool timed_out) {
         break;
     case SLEEP: case YIELD: case EXTERNAL: case CONTINUE:
     case READ: case WRITE: case LOAD: case STORE: case UPDATE: case CALL: case CHOOSE:
+    case BUFFER: case FENCE: case FLUSH:
         break;
     }
     if (learns) learn(resource);
@@ -208,6 +209,13 @@ void order_atomic_store(uint32_t resource, bool releases, bool goes_on) {
         if (!goes_on) without_fence[index_of(current)]++;
     }
     tell_hooks();
+}
+
+void order_store_arrives(uint32_t entry, uint32_t resource) {
+    const uint32_t *from = clock_of(entry);
+    uint32_t *into = clock_of(resource);
+    if (from && into) replace(into, *from);
+    else give_up();
 }
 
 void order_atomic_load(uint32_t resource, bool acquires) {

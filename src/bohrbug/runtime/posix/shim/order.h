@@ -28,6 +28,8 @@ void order_learn(uint32_t resource);
 
 /* A store begins a new chain of what others can learn; a read-modify-write goes on with it. */
 void order_atomic_store(uint32_t resource, bool releases, bool goes_on);
+/* An atomic store that was put in a buffer reaches memory, and with it what it released. */
+void order_store_arrives(uint32_t entry, uint32_t resource);
 void order_atomic_load(uint32_t resource, bool acquires);
 void order_fence(bool acquires, bool releases);
 

@@ -7,6 +7,7 @@
 #include "points.h"
 #include "reads_from.h"
 #include "sleepers.h"
+#include "store_buffer.h"
 #include "task.h"
 
 uint32_t earliest(const struct options *options) {
@@ -16,11 +17,21 @@ uint32_t earliest(const struct options *options) {
     return best;
 }
 
+/* Apart, as the task goes on at most points. */
+static __attribute__((noinline)) uint32_t next_of(const struct options *options, uint32_t running,
+                                                  bool yielded, uint32_t step) {
+    if (has_store_buffers) {
+        uint32_t related = task_beside_buffer(running);
+        if (related != NONE && option_is_enabled(options, related)) return related;
+    }
+    return next_in_turn(options, running, yielded, step);
+}
+
 uint32_t non_preemptive(const struct options *options, uint32_t running, bool yielded,
                         uint32_t step) {
     if (!options->enabled_count) return earliest(options);
     if (!yielded && option_is_enabled(options, running)) return running;
-    return next_in_turn(options, running, yielded, step);
+    return next_of(options, running, yielded, step);
 }
 
 /* Given stretches of given tasks, as far as that is possible. */

@@ -21,6 +21,7 @@
 #include "short_way.h"
 #include "signals.h"
 #include "stack.h"
+#include "store_buffer.h"
 #include "thread.h"
 #include "timers.h"
 
@@ -37,6 +38,7 @@ static uint32_t append(uint32_t parent) {
     if (segment->processes >= segment->most_processes)
         finish(TOO_BIG, NONE, "an execution with more than %u processes", segment->most_processes);
     if (segment->processes) needs_kernel_threads("another process");
+    if (segment->processes) store_buffers_end();
     uint32_t index = segment->processes++;
     PROCESSES[index].parent = parent;
     PROCESSES[index].state = PREPARED;

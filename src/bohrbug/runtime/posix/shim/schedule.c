@@ -16,6 +16,7 @@
 #include "signals.h"
 #include "stack.h"
 #include "standstill.h"
+#include "store_buffer.h"
 
 /* Operations in a row that nobody can tell of, after which there is a scheduling point all the same:
  * whoever makes no step is taken to be stuck. */
@@ -142,8 +143,8 @@ static void record(const struct task *chosen, bool yielded) {
     segment->steps++;
 }
 
-/* Who runs next; NULL if nobody is left. */
-static struct task *choose_next(uint32_t running, bool yielded) {
+/* Whose step is next; NULL if nobody is left. */
+static struct task *choose_step(uint32_t running, bool yielded) {
     if (!segment->alive_count) return NULL;
     find_options();
     if (!enabled_count) {
@@ -178,6 +179,16 @@ static struct task *choose_next(uint32_t running, bool yielded) {
     segment->running = index;
     return chosen;
 }
+
+/* The same, where steps of store buffers are done by whoever chooses them. */
+static struct task *choose_behind_buffers(uint32_t running, bool yielded) {
+    struct task *next = choose_step(running, yielded);
+    while (next && store_reaches_memory(next)) next = choose_step(index_of(next), false);
+    return next;
+}
+
+/* Who runs next; NULL if nobody is left. */
+static struct task *(*choose_next)(uint32_t running, bool yielded) = choose_step;
 
 static uint32_t value_of_prefix(uint32_t arity, uint32_t step) {
     uint32_t wanted = TABLE(uint32_t, prefix)[step];
@@ -259,8 +270,8 @@ static bool is_taken_to_yield(struct task *task, enum kind kind) {
     return is_yield(kind);
 }
 
-enum woken perform_the_long_way(enum kind kind, uint32_t resource, uint64_t site,
-                                const struct waiting *waiting) {
+static enum woken perform_in_order(enum kind kind, uint32_t resource, uint64_t site,
+                                   const struct waiting *waiting) {
     if (goes_unseen(kind, resource, waiting)) return GOES_ON;
     struct task *task = current;
     if (hooks && *hooks->settling) hooks->settle();
@@ -284,6 +295,23 @@ enum woken perform_the_long_way(enum kind kind, uint32_t resource, uint64_t site
     return fired ? TIMED_OUT : interrupted ? INTERRUPTED : GOES_ON;
 }
 
+/* Before a scheduling point memory shows what all see, and behind it what the task sees. */
+static enum woken perform_with_buffers(enum kind kind, uint32_t resource, uint64_t site,
+                                       const struct waiting *waiting) {
+    stores_leave(kind, site);
+    enum woken woken = perform_in_order(kind, resource, site, waiting);
+    stores_return();
+    return woken;
+}
+
+enum woken (*perform_the_long_way)(enum kind kind, uint32_t resource, uint64_t site,
+                                   const struct waiting *waiting) = perform_in_order;
+
+void schedule_with_buffers(bool with) {
+    choose_next = with ? choose_behind_buffers : choose_step;
+    perform_the_long_way = with ? perform_with_buffers : perform_in_order;
+}
+
 void fruitless(uint64_t site) {
     (void)site;
     current->looks++;
@@ -295,6 +323,7 @@ void schedule_after(uint32_t gone) {
 }
 
 void schedule_rest(void) {
+    if (has_store_buffers) stores_leave(END, 0);
     struct task *task = current;
     task_remove(task);
     task->condition = NEVER;

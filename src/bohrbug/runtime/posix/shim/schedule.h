@@ -66,8 +66,10 @@ static inline void after_release(uint32_t resource, uint64_t site) {
 }
 
 /* Where there may be more to a scheduling point than to most; see short_way.h. */
-enum woken perform_the_long_way(enum kind kind, uint32_t resource, uint64_t site,
-                                const struct waiting *waiting);
+extern enum woken (*perform_the_long_way)(enum kind kind, uint32_t resource, uint64_t site,
+                                          const struct waiting *waiting) OWN;
+/* From now on with store buffers, or without: without them a scheduling point does not ask for them. */
+void schedule_with_buffers(bool with);
 
 /* A data choice of the current task: a number below `arity`. */
 uint32_t choose_value(uint32_t arity, uint32_t resource, uint64_t site);

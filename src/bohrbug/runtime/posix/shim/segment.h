@@ -49,12 +49,13 @@ enum kind {
     LOAD, STORE, UPDATE,    /* atomic */
     CALL, CHOOSE,
     EXECUTE, SIGNAL, CANCEL, /* what is done to processes and threads */
+    BUFFER, FENCE, FLUSH,   /* of store buffers: a store goes in, a task waits for it, it reaches memory */
 };
 
 /* Types of resources; the order is that of TYPES in layout.py. */
 enum type {
     MUTEX, CONDITION, RWLOCK, SEMAPHORE, BARRIER, SPINLOCK, ONCE, FUTEX, FILE_LOCK, DESCRIPTOR,
-    CHILDREN, VARIABLE, ATOMIC, FUNCTION, FAULT, MEMORY,
+    CHILDREN, VARIABLE, ATOMIC, FUNCTION, FAULT, MEMORY, STORE_BUFFER,
 };
 
 /* When a waiting task is enabled. */
@@ -287,6 +288,7 @@ struct header {
     uint32_t nobody_comes;     /* waiting for somebody from outside has been in vain before */
     uint32_t kernel_matters, polls_matter; /* whether any execution has shown steps of that kind */
     uint32_t fibers;           /* one kernel thread wears all tasks */
+    uint32_t tso;              /* tasks have store buffers */
     int32_t starter;           /* process id of whoever starts the executions */
     uint64_t cpus[CPU_WORDS];  /* the processors that the program believes to have, as bits */
     uint32_t right_deaths;     /* signals, as bits, that child processes may die of */
@@ -316,6 +318,7 @@ struct header {
     uint32_t diverged, diverged_step;
     uint32_t diverged_name;
     uint32_t uncontrolled_threads;
+    uint32_t tso_given_up;     /* there were several processes, and no store buffers any more */
     uint32_t overlaps;         /* memory was accessed under several names: see note_bytes */
     uint64_t now;              /* nanoseconds of virtual time */
     uint64_t changes;          /* operations that made progress possible */

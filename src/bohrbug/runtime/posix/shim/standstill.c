@@ -76,11 +76,11 @@ static bool is_progress(const struct step *step) {
     if (!step->enabled) return false;
     switch ((enum kind)step->kind) {
     case SLEEP: case YIELD: case INSPECT: case CONTINUE: case LOAD: case READ:
-    case ACQUIRE: case TRY_ACQUIRE: case WAIT: case CALL: case EXTERNAL: case CHOOSE:
+    case ACQUIRE: case TRY_ACQUIRE: case WAIT: case CALL: case EXTERNAL: case CHOOSE: case FENCE:
         return false;
     case SPAWN: case BEGIN: case END: case JOIN: case RELEASE: case WAKE: case NOTIFY:
-    case SET: case PUT: case GET: case WRITE: case STORE: case UPDATE:
-    case EXECUTE: case SIGNAL: case CANCEL:
+    case SET: case PUT: case GET: case WRITE: case STORE: case UPDATE: case BUFFER:
+    case FLUSH: case EXECUTE: case SIGNAL: case CANCEL:
         return true;
     }
     return true;

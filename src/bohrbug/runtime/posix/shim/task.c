@@ -4,6 +4,7 @@
 
 #include "ending.h"
 #include "short_way.h"
+#include "store_buffer.h"
 
 __thread struct task *current;
 __thread int inside;
@@ -22,14 +23,15 @@ static uint32_t name_of(const struct task *parent, uint32_t number) {
     return NONE;
 }
 
-struct task *task_prepare(struct task *parent, uint32_t process) {
+static struct task *prepare(struct task *parent, uint32_t number, uint32_t process) {
     if (segment->tasks >= MOST_TASKS)
         finish(TOO_BIG, NONE, "an execution with more than %d tasks", MOST_TASKS);
     early = early && !parent;
     struct task *task = &TASKS[segment->tasks++];
     task->state = PREPARED;
     task->parent = parent ? index_of(parent) : NONE;
-    task->number = parent ? ++parent->children : 0;
+    task->number = number;
+    if (segment->tso) store_buffer_prepare(index_of(task));
     task->name_in_plan = name_of(parent, task->number);
     task->process = process;
     task->stack = NONE;
@@ -43,6 +45,12 @@ struct task *task_prepare(struct task *parent, uint32_t process) {
     task->resource = TASK_BIT | index_of(task);
     return task;
 }
+
+struct task *task_prepare(struct task *parent, uint32_t process) {
+    return prepare(parent, parent ? ++parent->children : 0, process);
+}
+
+struct task *task_prepare_buffer(struct task *of) { return prepare(of, 0, of->process); }
 
 void task_enliven(struct task *task) {
     look_again();

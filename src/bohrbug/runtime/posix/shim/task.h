@@ -42,6 +42,11 @@ static inline uint32_t index_of(const struct task *task) { return (uint32_t)(tas
 
 /* A task that is not alive yet: child of `parent`, or the root if that is NULL. */
 struct task *task_prepare(struct task *parent, uint32_t process);
+/* ... and the store buffer of a task, which is a task, too: its child with the number 0. */
+struct task *task_prepare_buffer(struct task *of);
+static inline bool is_store_buffer(const struct task *task) {
+    return task->number == 0 && task->parent != NONE;
+}
 /* From now on it can be chosen. */
 void task_enliven(struct task *task);
 /* From now on it can't. */

@@ -1,0 +1,13 @@
+/* How far the stack of the program reaches where it has called us. */
+#ifndef BOHRBUG_PROGRAM_STACK_H
+#define BOHRBUG_PROGRAM_STACK_H
+
+#include <stdint.h>
+
+/* The unwinder is looked up, outside of any execution. */
+void program_stack_begin(void);
+/* The stack pointer of the current task at a call that returns to that place, which is one of those under way: what
+ * lies above is in frames of the program.  0 where it was not found. */
+uint64_t program_stack_at(uint64_t site);
+
+#endif
