@@ -12,7 +12,7 @@ from typing import Self
 
 from bohrbug.accelerator import native
 from bohrbug.model.conditions import Level, PlaceKey
-from bohrbug.model.outcome import UNMET, Access
+from bohrbug.model.outcome import UNMET
 from bohrbug.model.plan import Plan
 from bohrbug.model.trace import Trace
 from bohrbug.runtime.policies import POLICIES
@@ -27,6 +27,11 @@ from bohrbug.runtime.threads import (
     thread_functions,
     thread_state,
 )
+from bohrbug.runtime.threads.assumptions import (
+    is_assumed,
+    is_synchronisation,
+    note_assumptions,
+)
 from bohrbug.runtime.threads.data.kinds import Kind, Types
 from bohrbug.runtime.threads.data.owners import WeakOwner
 from bohrbug.runtime.threads.data.places import PlaceSet
@@ -40,7 +45,7 @@ from bohrbug.runtime.threads.handed_over import HandedOver, as_it_is
 from bohrbug.runtime.threads.installation import installation
 from bohrbug.runtime.threads.instrumentation import Instrumentation, collect
 from bohrbug.runtime.threads.loops.cancelling import never_met
-from bohrbug.runtime.threads.monitoring import Explainer, RaceDetector, Watcher
+from bohrbug.runtime.threads.monitoring import Explainer, RaceDetector, Visitor, Watcher
 from bohrbug.runtime.threads.points import AccessPoints
 from bohrbug.runtime.threads.raised import forget_raised
 from bohrbug.runtime.threads.resources import ResourceTable, VariableState
@@ -102,6 +107,7 @@ class ThreadsRuntime:
         detector: makes the race detector of an execution.
         invariant: see :class:`Execution`.
         let_go: lets go of what is kept of an execution that failed, such as its traceback.
+        visitor: looks in on executions between their steps, if anybody does.
 
     Attributes:
         made: executions so far.
@@ -126,6 +132,7 @@ class ThreadsRuntime:
         detector: MakeDetector,
         invariant: Callable[[], object] | None = None,
         let_go: Callable[[], object] | None = None,
+        visitor: Visitor | None = None,
     ) -> None:
         self.function = function
         self._let_go = let_go
@@ -141,9 +148,9 @@ class ThreadsRuntime:
         self._points = AccessPoints(self._instrumentation)
         # Entered while the functions are rewritten otherwise than at first.
         self._otherwise = ExitStack()
-        self._types = Types(_is_synchronisation)
+        self._types = Types(is_synchronisation)
         self._shared = SharedTestState(
-            explainer, invariant, _END_HOOKS, thread_state.swap_running_loop
+            explainer, invariant, _END_HOOKS, thread_state.swap_running_loop, visitor=visitor
         )
         self._thread_names = thread_functions.ThreadNames()
         self.execution: Execution | None = None
@@ -337,11 +344,11 @@ class ThreadsRuntime:
             trace.uncontrolled.note(UNMET + pattern)
         found = PlaceSet() if deaths is None else PlaceSet(deaths.end())
         if detector is not None:
-            _note_assumptions(trace, detector)
+            note_assumptions(trace, detector)
             trace.races = [
                 race
                 for race in detector.races(lambda index: execution.all_tasks[index].id)
-                if not (_is_assumed(race.first) or _is_assumed(race.second))
+                if not (is_assumed(race.first) or is_assumed(race.second))
             ]
             found.update(self._places_found(detector))
         points = self._points.find(found) if learn else frozenset()
@@ -392,14 +399,19 @@ class ThreadsRuntime:
         else:
             sink = PointSink(execution, variables, points.places)
         # Functions without a scheduling point need not tell their accesses all the time.
-        all_tell = watcher is not None or self._instrumentation.tells_breakers
+        all_tell = (
+            watcher is not None
+            or self._instrumentation.tells_breakers
+            # There is no later execution, from the start of which others could tell.
+            or self._settings.is_live
+        )
         self._instrumentation.let_tell(
             None if all_tell else lambda code: points.are_in(code) or may_inspect(code)
         )
         execution.sink = sink
         execution.nudge = self._nudge
         self._spin_sink = None
-        if not self._instrumentation.codes:
+        if not (self._instrumentation.codes or self._settings.is_live):
             # Nothing is rewritten yet: what spins now can't be seen, but found.
             execution.patience = FIRST_PATIENCE
         hooks.set_sink(sink)
@@ -461,6 +473,49 @@ class ThreadsRuntime:
     def set_counters(self, counters: list[int]) -> None:
         """Nothing is counted here."""
 
+    # -- while an execution runs ---------------------------------------------------
+
+    def rewrite_first(self, codes: Iterable[CodeType]) -> None:
+        """Let functions be rewritten before they are called for the first time."""
+        self._instrumentation.rewrite(codes)
+
+    def grow(self, points: frozenset[PlaceKey]) -> None:
+        """Between two steps: rewrite what was called up to now, and let more accesses be points.
+
+        Parameters:
+            points: those that are to be scheduling points from here on, beside the others.
+        """
+        fresh = self._instrumentation.rewrite(code for code, _ in self._discovery.take())
+        if fresh:
+            self._points.add_wanted()
+        if points:
+            self._points.use(self._points.wanted | points)
+        self._instrumentation.let_tell(None)
+        # It may make tasks yield again that spin.
+        self._spin_sink = None
+
+    @property
+    def has_news(self) -> bool:
+        """Whether functions were called that are not rewritten, since :meth:`grow` was called."""
+        return self._discovery.has_news
+
+    def watch_from_here(self) -> RaceDetector:
+        """Between two steps: watch all accesses from here on; who watches them."""
+        execution = self.execution
+        assert execution is not None
+        detector = self._make_detector(execution)
+        variables = Variables(execution, self._types)
+        sink = WatchingSink(detector, variables, execution, execution.access, self._points.places)
+        sink.enabled = True
+        execution.detector = detector
+        execution.sink = sink
+        hooks.set_sink(sink)
+        return detector
+
+    def found(self, detector: RaceDetector) -> frozenset[PlaceKey]:
+        """The accesses that matter by what a detector has seen, and are no points yet."""
+        return self._points.find(self._places_found(detector))
+
     # -- points as data ------------------------------------------------------------
 
     def known_points(self, keys: Iterable[PlaceKey]) -> PlaceSet:
@@ -519,33 +574,3 @@ if native is not None:
         Named,
         NO_ACCESSES,
     )
-
-
-def _note_assumptions(trace: Trace, detector: RaceDetector) -> None:
-    """Code in C that no table knows may have met another task: say what that is taken for."""
-    for place in detector.racy_places:
-        name = unknown.taken_as_one_step(place)
-        if name is not None:
-            trace.uncontrolled.assume(f"{name} as one step")
-
-
-def _is_assumed(access: Access) -> bool:
-    """Whether it is not known what an access does."""
-    return unknown.assumed_at(access.operation.place) is not None
-
-
-def _is_synchronisation(cls: type) -> bool:
-    """Types whose attributes are not variables of the program: they are modelled as a whole."""
-    return cls.__module__ in _MODELLED_MODULES
-
-
-_MODELLED_MODULES = frozenset(
-    {
-        "_thread",
-        "threading",
-        "queue",
-        "_queue",
-        "concurrent.futures._base",
-        "concurrent.futures.thread",
-    }
-)
