@@ -51,5 +51,20 @@ class Conditions:
     origin: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class Growth:
+    """At a step of an execution that runs only once, more of it became visible.
+
+    The functions that were called up to then were rewritten.
+
+    Parameters:
+        step: the number of the step that came next.
+        points: the data accesses that were scheduling points from there on, beside those before.
+    """
+
+    step: int
+    points: frozenset[PlaceKey] = frozenset()
+
+
 ORDINARY = Conditions()
 """The conditions of a plan of which nobody has said any."""

@@ -104,7 +104,7 @@ class Checks:
         visitor = self._visitor
         if visitor is not None and not execution.ending.aftermath:
             if step >= self._next_visit:
-                self._visit(visitor, step, enabled, sleeping)
+                self._visit(visitor, step, enabled)
             # It may have let go of the steps before this one.
             step = execution.steps
         if self._invariant is not None:
@@ -120,13 +120,11 @@ class Checks:
             execution.next_check = min(execution.next_check, self._next_visit)
         return True
 
-    def _visit(
-        self, visitor: Visitor, step: int, enabled: list[Task], sleeping: list[Task]
-    ) -> None:
+    def _visit(self, visitor: Visitor, step: int, enabled: list[Task]) -> None:
         execution = self._execution
         execution.suspended += 1
         try:
-            self._next_visit = visitor.visit(execution, step, enabled, sleeping)
+            self._next_visit = visitor.visit(execution, step, enabled)
         finally:
             execution.suspended -= 1
 

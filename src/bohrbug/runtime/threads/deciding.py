@@ -355,6 +355,15 @@ class Deciding:
         self._non_preemptive = isinstance(policy, NonPreemptive)
         self._decider = decider_for(policy, self.trace.effects)
 
+    def forget(self, steps: int) -> None:
+        """Let go of the first so many steps, see :mod:`.forgetting`."""
+        del self.rows[:steps]
+        self._prefix, self._prefix_length = (), 0
+        self._slice_began -= steps
+        for task in (*self.alive, *self.loop_tasks):
+            task.blocked_since -= steps
+            task.last_yield -= steps
+
     def leave_plan(self) -> None:
         """Go on without preemptions from here on, and let timeouts fire late."""
         self._prefix_length = 0

@@ -141,7 +141,7 @@ class Ending:
         if execution.aborting or self.aftermath is not None:
             return
         if execution.visitor is not None:
-            execution.visitor.decided(execution, outcome)
+            execution.visitor.decided(outcome)
         if self.root_is_exiting:
             # The test has had its teardown.
             self.abort(outcome)

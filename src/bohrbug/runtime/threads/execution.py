@@ -193,6 +193,12 @@ class Execution(Deciding):
         trace.seconds = _real_perf_counter() - started
         return trace
 
+    def forget(self, steps: int) -> None:
+        """Let go of the first so many steps, see :mod:`.forgetting`."""
+        self._ends.forget(steps)
+        self.checks.forget(steps)
+        super().forget(steps)
+
     def let_go(self) -> None:
         """Drop what refers back here, so that the execution dies without a garbage collection."""
         self.detector = self.sink = self.nudge = self.loops = None

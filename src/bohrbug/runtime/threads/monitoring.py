@@ -17,29 +17,26 @@ if TYPE_CHECKING:
 class Visitor(Protocol):
     """Looks in on an execution between two of its steps; what it does there is up to it."""
 
-    def visit(
-        self, execution: Execution, step: int, enabled: Sequence[Task], sleeping: Sequence[Task]
-    ) -> int:
+    def visit(self, execution: Execution, step: int, enabled: Sequence[Task]) -> int:
         """Between two steps.
 
         Parameters:
             execution: the execution.
             step: the number of the one that comes next.
             enabled: the tasks that can run.
-            sleeping: those whose timeouts are to come.
 
         Returns:
             The number of the step before which it wants to look in again.
         """
         ...
 
-    def decided(self, execution: Execution, outcome: Outcome) -> None:
+    def decided(self, outcome: Outcome) -> None:
         """The execution fails."""
 
     def raised(self, execution: Execution, task: Task, error: BaseException) -> None:
         """An exception has left a task, and nothing was made of it yet."""
 
-    def waits(self, execution: Execution) -> None:
+    def waits(self) -> None:
         """What is outside our control is about to be waited for, in real time."""
 
     def ends(self, execution: Execution) -> None:

@@ -188,7 +188,7 @@ class Outside:
         """
         execution = self._execution
         if execution.visitor is not None:
-            execution.visitor.waits(execution)
+            execution.visitor.waits()
         # Whoever waits here does not spin.
         execution.patience = float("inf")
         deadline = _real_monotonic() + seconds

@@ -1,0 +1,55 @@
+"""How much of a program's time live rounds may take, and so when the next one may begin."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(slots=True)
+class Budget:
+    """What rounds may take, of the time that has passed.
+
+    Parameters:
+        percent: of the time of the run that may be spent in rounds, from 1 to 99.
+        began: the moment at which the run began, in seconds of any clock.
+        spent: seconds that were spent in rounds.
+    """
+
+    percent: float
+    began: float
+    spent: float = 0.0
+
+    def next_at(self) -> float:
+        """The moment from which on another round may begin: what was spent is paid for then."""
+        return self.began + self.spent * 100.0 / self.percent
+
+    def spend(self, seconds: float) -> None:
+        """A round took so long."""
+        self.spent += seconds
+
+    def share(self, now: float) -> float:
+        """The percentage of the time up to now that was spent in rounds."""
+        passed = now - self.began
+        return 100.0 * self.spent / passed if passed > 0 else 0.0
+
+
+SHORTEST_GAP = 24
+"""Steps between two looks at the clock, at least: a look costs as much as some steps."""
+
+LONGEST_GAP = 4_096
+"""Steps between two looks, at most: the program may slow down at any time."""
+
+
+def gap_until(moment: float, now: float, steps_per_second: float) -> int:
+    """How many steps to let pass before looking at the clock again.
+
+    Half of what the program is likely to do until then: what comes too early costs little, and
+    what comes too late is lost.
+
+    Parameters:
+        moment: what is waited for, in seconds.
+        now: the same clock now.
+        steps_per_second: what the program has done lately.
+    """
+    wanted = (moment - now) * steps_per_second / 2
+    return int(min(max(wanted, SHORTEST_GAP), LONGEST_GAP))

@@ -1,0 +1,363 @@
+"""Live rounds: copies of a running program try what could come next, and the worst is retired.
+
+Jinx (Corensic, 2011) stopped a program now and then, ran several simulations of its next
+millisecond from a snapshot, and let the real program go on as the most harmful one did.  Here a
+snapshot is a copy of the process, in which all tasks go on as they are greenlets of one thread.
+"""
+
+from __future__ import annotations
+
+import importlib
+import random
+import signal
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from bohrbug.live import copies
+from bohrbug.live.budget import LONGEST_GAP, Budget, gap_until
+from bohrbug.live.fragments import Failing, Fragment, Report, failing_of, report_of
+from bohrbug.live.harm import HARMFUL, End, Pair, conflict, score, worst
+from bohrbug.live.options import LiveOptions
+from bohrbug.live.policies import policies
+from bohrbug.model.conditions import PlaceKey
+from bohrbug.model.outcome import Outcome
+from bohrbug.model.plan import NonPreemptive, Policy
+from bohrbug.runtime.threads.execution import Execution
+from bohrbug.runtime.threads.forgetting import forget_steps
+from bohrbug.runtime.threads.growing import Growing
+from bohrbug.runtime.threads.monitoring import RaceDetector
+from bohrbug.runtime.threads.task import Task
+
+_monotonic = time.monotonic
+_signal = signal.signal
+
+_MOST_LOOKS = 8
+"""Looks at which nothing conflicts, after which a round begins all the same."""
+
+_KNOWN_PAIRS = 100_000
+"""Pairs of places that are kept as known; beyond these all are forgotten."""
+
+
+@dataclass(slots=True)
+class Figures:
+    """What rounds have come to.
+
+    Parameters:
+        rounds: how many there were.
+        ends: how fragments ended.
+        retired: how many fragments the program has followed.
+        parted: how many of those it could not follow to their end.
+        unproved: failures of fragments that the program did not have when it followed them.
+        failed_copies: rounds that could not be made, as the system made no copy.
+        share: the percentage of the run's time that rounds took.
+        longest: seconds of the longest round.
+    """
+
+    rounds: int = 0
+    ends: Counter[End] = field(default_factory=Counter)
+    retired: int = 0
+    parted: int = 0
+    unproved: list[Failing] = field(default_factory=list)
+    failed_copies: int = 0
+    share: float = 0.0
+    longest: float = 0.0
+
+    @property
+    def fragments(self) -> int:
+        """How many there were."""
+        return self.ends.total()
+
+
+@dataclass(slots=True)
+class _Following:
+    """A fragment that the program follows.
+
+    Parameters:
+        until: the number of the first step behind it.
+        failing: how it failed, if it did.
+    """
+
+    until: int
+    failing: Failing | None
+
+
+class Rounds:
+    """Makes rounds while an execution runs; a visitor.
+
+    Parameters:
+        options: how.
+        before_crash: called, with what died, before the program follows a fragment that crashed.
+
+    Attributes:
+        figures: what they have come to.
+        growing: what the execution has grown by.
+        forgotten: steps that are kept no more.
+        strays: real time has chosen a moment, so that no replay can follow.
+        followed: where the last fragment began that the program has followed; -1: none.
+    """
+
+    def __init__(self, options: LiveOptions) -> None:
+        self._options = options
+        self.growing = Growing()
+        self.figures = Figures()
+        self.forgotten = 0
+        self.strays = False
+        self.followed = -1
+        self.met_outside = False
+        self.crash: tuple[Failing, Policy] | None = None
+        self.before_crash: Callable[[], object] = _nothing
+        now = _monotonic()
+        self._began = now
+        self._budget = Budget(options.budget, now)
+        self._draw = random.Random(options.seed)
+        self._known: set[Pair] = set()
+        self._wanted: frozenset[PlaceKey] = frozenset()
+        self._looks = 0
+        self._fragment: Fragment | None = None
+        self._following: _Following | None = None
+        # Steps and moment of the last look: how fast the program is.
+        self._last_look = (0, now)
+        self._pace = 0.0
+
+    # -- visits ------------------------------------------------------------------------
+
+    def visit(self, execution: Execution, step: int, enabled: Sequence[Task]) -> int:
+        """See :class:`~bohrbug.runtime.threads.monitoring.Visitor`."""
+        kept = self.growing.keep_house(execution, step)
+        fragment = self._fragment
+        if fragment is not None:
+            if step >= fragment.last:
+                fragment.over(End.WINDOW)
+            return min(kept, fragment.last)
+        self._look_for_strays(execution)
+        following = self._following
+        if following is not None:
+            if step < following.until and execution.trace.divergence is None:
+                return min(kept, following.until)
+            self._end_following(execution)
+        now = _monotonic()
+        self._measure_pace(step, now)
+        assert self.growing.runtime is not None
+        if self._wanted or self.growing.runtime.has_news:
+            self.growing.grow(step, self._wanted)
+            self._wanted = frozenset()
+        if step >= 2 * self._options.history:
+            step = self._forget(execution, step - self._options.history)
+            kept = self.growing.keep_house(execution, step)
+        if self._may_begin(now) and self._is_cue(execution, enabled):
+            until = self._round(execution, step, enabled)
+            if until:
+                return min(kept, until)
+            now = _monotonic()
+        return min(kept, step + gap_until(self._next_at(now), now, self._pace))
+
+    def _look_for_strays(self, execution: Execution) -> None:
+        """A task that span was made to yield, at a moment that real time has chosen."""
+        if execution.nudged:
+            execution.nudged = False
+            execution.trace.divergence = None
+            self.strays = True
+
+    def _measure_pace(self, step: int, now: float) -> None:
+        before, then = self._last_look
+        if now - then > 0.001:
+            self._pace = max(step - before, 0) / (now - then)
+            self._last_look = (step, now)
+
+    def _may_begin(self, now: float) -> bool:
+        options = self._options
+        if options.rounds is not None and self.figures.rounds >= options.rounds:
+            return False
+        if options.seconds is not None and now - self._began >= options.seconds:
+            return False
+        return now >= self._budget.next_at()
+
+    def _next_at(self, now: float) -> float:
+        if self._options.rounds is not None and self.figures.rounds >= self._options.rounds:
+            return now + LONGEST_GAP
+        return self._budget.next_at()
+
+    def _is_cue(self, execution: Execution, enabled: Sequence[Task]) -> bool:
+        """Whether what comes next is likely to depend on the order."""
+        if len(enabled) < 2:
+            return False
+        self._looks += 1
+        # Who waits for a lock is about to acquire it, too.
+        if self._looks >= _MOST_LOOKS or conflict(task.pending for task in execution.alive):
+            self._looks = 0
+            return True
+        return False
+
+    def _forget(self, execution: Execution, steps: int) -> int:
+        """Let go of the oldest steps; the number of the next one."""
+        forget_steps(execution, steps)
+        self.growing.forget(steps)
+        self.forgotten += steps
+        if self.followed >= 0:
+            self.followed = max(self.followed - steps, 0)
+        before, then = self._last_look
+        self._last_look = (before - steps, then)
+        return execution.steps
+
+    # -- a round -----------------------------------------------------------------------
+
+    def _round(self, execution: Execution, step: int, enabled: Sequence[Task]) -> int:
+        """Make a round.
+
+        Returns:
+            The step of the next visit; 0: that is not decided by it.
+        """
+        began = _monotonic()
+        options = self._options
+        names = [task.id for task in enabled]
+        drawn = policies(self._draw, options.fragments - 1, names, options.window)
+        tries: list[Policy] = [NonPreemptive(), *drawn]
+        reports: list[Report] = []
+        for first in range(0, len(tries), options.at_once):
+            batch = tries[first : first + options.at_once]
+            running: list[copies.Copy] = []
+            for number, policy in enumerate(batch, first):
+                try:
+                    copy, descriptor = copies.start()
+                except OSError:
+                    self.figures.failed_copies += 1
+                    break
+                if copy is None:
+                    return self._become(execution, descriptor, number, policy, running)
+                running.append(copy)
+            late = copies.wait_for(running, options.patience)
+            reports += [report_of(copy, copy.process in late) for copy in running]
+            if len(running) < len(batch):
+                break
+        self._take(reports)
+        until = self._retire(execution, step, reports, tries) if reports else 0
+        seconds = _monotonic() - began
+        self._budget.spend(seconds)
+        self.figures.longest = max(self.figures.longest, seconds)
+        return until
+
+    def _become(
+        self,
+        execution: Execution,
+        descriptor: int,
+        number: int,
+        policy: Policy,
+        others: Sequence[copies.Copy],
+    ) -> int:
+        """In a copy: execute a fragment from here on."""
+        for copy in others:
+            copies.close(copy.pipe)
+        _signal(signal.SIGINT, signal.SIG_IGN)
+        _signal(signal.SIGSYS, self._stopped)
+        copies.hold_back(descriptor)
+        runtime = self.growing.runtime
+        assert runtime is not None
+        # Those that watch all accesses find what could be scheduling points from now on.
+        detector: RaceDetector | None = None
+        if runtime.discovers and number % 2 == 0:
+            detector = runtime.watch_from_here()
+        window = self._options.window
+        self._fragment = fragment = Fragment(execution, runtime, descriptor, window, detector)
+        execution.trace.divergence = None
+        execution.decide_by(policy)
+        return fragment.last
+
+    def _stopped(self, *_: object) -> None:
+        """In a copy: it was about to do what would be seen outside."""
+        assert self._fragment is not None
+        self._fragment.over(End.OUTSIDE)
+
+    def _take(self, reports: Sequence[Report]) -> None:
+        """Count the fragments of a round, and learn what they have seen."""
+        figures = self.figures
+        figures.rounds += 1
+        for report in reports:
+            figures.ends[report.end] += 1
+            self._wanted |= report.found - self.growing.points
+
+    def _retire(
+        self,
+        execution: Execution,
+        step: int,
+        reports: Sequence[Report],
+        tries: Sequence[Policy],
+    ) -> int:
+        """Let the program go on as the worst of the fragments did; until which step."""
+        if len(self._known) > _KNOWN_PAIRS:
+            self._known.clear()
+        known = self._known
+        chosen = worst([score(each.end, each.pressure, known) for each in reports])
+        report = reports[chosen]
+        known |= report.pressure.pairs
+        if chosen == 0 and report.end not in HARMFUL:
+            return 0
+        self.figures.retired += 1
+        self.followed = step
+        if report.end is End.CRASHED:
+            # It could not tell what it chose; but the same policy chooses the same again.
+            self.crash = report.failing, tries[chosen]
+            self.before_crash()
+            execution.decide_by(tries[chosen])
+            until = step + self._options.window
+        else:
+            execution.follow(report.choices)
+            until = step + len(report.choices)
+        self._following = _Following(until, report.failing if report.end in HARMFUL else None)
+        return until
+
+    def _end_following(self, execution: Execution) -> None:
+        following = self._following
+        assert following is not None
+        self._following = None
+        self.crash = None
+        if execution.trace.divergence is not None:
+            execution.trace.divergence = None
+            self.figures.parted += 1
+        if following.failing is not None:
+            self.figures.unproved.append(following.failing)
+        execution.decide_by(NonPreemptive())
+
+    # -- what happens to the execution ---------------------------------------------------
+
+    def decided(self, outcome: Outcome) -> None:
+        """See :class:`~bohrbug.runtime.threads.monitoring.Visitor`."""
+        if self._fragment is not None:
+            self._fragment.over(End.FAILED, failing_of(outcome))
+
+    def raised(self, execution: Execution, task: Task, error: BaseException) -> None:
+        """See :class:`~bohrbug.runtime.threads.monitoring.Visitor`."""
+        if self._fragment is not None:
+            # To tell more of it would read files.
+            self._fragment.over(End.FAILED, (type(error).__name__, task.id))
+        if self._options.debug:
+            execution.suspended += 1
+            print(f"bohrbug: {type(error).__name__} leaves task {task.id}", file=sys.stderr)
+            importlib.import_module("pdb").post_mortem(error.__traceback__)
+            execution.suspended -= 1
+
+    def waits(self) -> None:
+        """See :class:`~bohrbug.runtime.threads.monitoring.Visitor`."""
+        if self._fragment is not None:
+            self._fragment.over(End.WAITS)
+        self.met_outside = True
+
+    def ends(self, execution: Execution) -> None:
+        """See :class:`~bohrbug.runtime.threads.monitoring.Visitor`."""
+        if self._fragment is not None:
+            self._fragment.over(End.DONE)
+        self._look_for_strays(execution)
+        following = self._following
+        outcome = execution.trace.outcome
+        if following is not None and execution.trace.divergence is not None:
+            self.figures.parted += 1
+            execution.trace.divergence = None
+        if following is not None and not outcome.is_failure and following.failing is not None:
+            self.figures.unproved.append(following.failing)
+        self.figures.share = self._budget.share(_monotonic())
+
+
+def _nothing() -> None:
+    """Nobody is to be told."""
