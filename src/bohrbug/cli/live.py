@@ -60,7 +60,7 @@ def live_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add the flags that say how rounds are made; the command is given them as one object."""
 
     @wraps(command)
-    def with_live(**given: Any) -> Any:
+    def with_rounds(**given: Any) -> Any:
         named = {name: given.pop(name) for name in _DEFAULTS}
         try:
             rounds = LiveOptions(**{name: v for name, v in named.items() if v is not None})
@@ -68,6 +68,7 @@ def live_options(command: Callable[..., Any]) -> Callable[..., Any]:
             usage_error(str(error))
         return command(rounds=rounds, **given)
 
+    with_live: Callable[..., Any] = with_rounds
     for decorate in (
         click.option(
             "--pdb", "debug", is_flag=True, help="Open a debugger where an exception leaves a task."

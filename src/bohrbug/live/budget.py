@@ -33,8 +33,8 @@ class Budget:
         return 100.0 * self.spent / passed if passed > 0 else 0.0
 
 
-SHORTEST_GAP = 24
-"""Steps between two looks at the clock, at least: a look costs as much as some steps."""
+SHORTEST_SECONDS = 0.0005
+"""Between two looks at the clock, at least: a look costs as much as some steps."""
 
 LONGEST_GAP = 4_096
 """Steps between two looks, at most: the program may slow down at any time."""
@@ -51,5 +51,5 @@ def gap_until(moment: float, now: float, steps_per_second: float) -> int:
         now: the same clock now.
         steps_per_second: what the program has done lately.
     """
-    wanted = (moment - now) * steps_per_second / 2
-    return int(min(max(wanted, SHORTEST_GAP), LONGEST_GAP))
+    wanted = max(moment - now, SHORTEST_SECONDS) * steps_per_second / 2
+    return int(min(max(wanted, 1), LONGEST_GAP))

@@ -34,8 +34,11 @@ from bohrbug.runtime.threads.task import Task
 _monotonic = time.monotonic
 _signal = signal.signal
 
-_MOST_LOOKS = 8
+_MOST_LOOKS = 4
 """Looks at which nothing conflicts, after which a round begins all the same."""
+
+_MOST_AT_ONE_STEP = 3
+"""Rounds in a row at one step, as each shows more of what could be scheduling points."""
 
 _KNOWN_PAIRS = 100_000
 """Pairs of places that are kept as known; beyond these all are forgotten."""
@@ -148,9 +151,15 @@ class Rounds:
             step = self._forget(execution, step - self._options.history)
             kept = self.growing.keep_house(execution, step)
         if self._may_begin(now) and self._is_cue(execution, enabled):
-            until = self._round(execution, step, enabled)
-            if until:
-                return min(kept, until)
+            for _ in range(_MOST_AT_ONE_STEP):
+                until = self._round(execution, step, enabled)
+                if until:
+                    return min(kept, until)
+                if not self._wanted:
+                    break
+                # What they have seen are scheduling points from this step on: try again with them.
+                self.growing.grow(step, self._wanted)
+                self._wanted = frozenset()
             now = _monotonic()
         return min(kept, step + gap_until(self._next_at(now), now, self._pace))
 
@@ -233,7 +242,9 @@ class Rounds:
             if len(running) < len(batch):
                 break
         self._take(reports)
-        until = self._retire(execution, step, reports, tries) if reports else 0
+        # With more scheduling points the same choices would mean something else.
+        is_worth_it = not self._wanted or any(each.end in HARMFUL for each in reports)
+        until = self._retire(execution, step, reports, tries) if reports and is_worth_it else 0
         seconds = _monotonic() - began
         self._budget.spend(seconds)
         self.figures.longest = max(self.figures.longest, seconds)
