@@ -7,25 +7,28 @@ from dataclasses import dataclass
 
 @dataclass(slots=True)
 class Budget:
-    """What rounds may take, of the time that has passed.
+    """What rounds may take, of the time that passes.
+
+    Each round is paid for before the next one begins. What was not spent while there was nothing
+    to try is not saved up: a server that wakes up after an idle hour must not stand still for half
+    of one.
 
     Parameters:
-        percent: of the time of the run that may be spent in rounds, from 1 to 99.
+        percent: of the time that may be spent in rounds, from 1 to 99.
         began: the moment at which the run began, in seconds of any clock.
         spent: seconds that were spent in rounds.
+        next_at: the moment from which on another round may begin.
     """
 
     percent: float
     began: float
     spent: float = 0.0
+    next_at: float = 0.0
 
-    def next_at(self) -> float:
-        """The moment from which on another round may begin: what was spent is paid for then."""
-        return self.began + self.spent * 100.0 / self.percent
-
-    def spend(self, seconds: float) -> None:
-        """A round took so long."""
-        self.spent += seconds
+    def spend(self, began: float, ended: float) -> None:
+        """A round lasted from one moment to another."""
+        self.spent += ended - began
+        self.next_at = ended + (ended - began) * (100.0 / self.percent - 1.0)
 
     def share(self, now: float) -> float:
         """The percentage of the time up to now that was spent in rounds."""

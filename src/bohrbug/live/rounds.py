@@ -25,6 +25,7 @@ from bohrbug.live.policies import policies
 from bohrbug.model.conditions import PlaceKey
 from bohrbug.model.outcome import Outcome
 from bohrbug.model.plan import NonPreemptive, Policy
+from bohrbug.runtime.threads.control import nobody
 from bohrbug.runtime.threads.execution import Execution
 from bohrbug.runtime.threads.forgetting import forget_steps
 from bohrbug.runtime.threads.growing import Growing
@@ -74,6 +75,21 @@ class Figures:
         return self.ends.total()
 
 
+@dataclass(frozen=True, slots=True)
+class Crash:
+    """The program is about to crash as a fragment did.
+
+    Parameters:
+        step: where that fragment began.
+        policy: what it was executed under.
+        report: what became of it.
+    """
+
+    step: int
+    policy: Policy
+    report: Report
+
+
 @dataclass(slots=True)
 class _Following:
     """A fragment that the program follows.
@@ -81,10 +97,12 @@ class _Following:
     Parameters:
         until: the number of the first step behind it.
         failing: how it failed, if it did.
+        crash: it crashes behind that, and nobody was told yet.
     """
 
     until: int
     failing: Failing | None
+    crash: Crash | None = None
 
 
 class Rounds:
@@ -92,9 +110,10 @@ class Rounds:
 
     Parameters:
         options: how.
-        before_crash: called, with what died, before the program follows a fragment that crashed.
 
     Attributes:
+        before_crash: called before the last step of a fragment that crashed, which the program
+            follows: nothing can be told afterwards.
         figures: what they have come to.
         growing: what the execution has grown by.
         forgotten: steps that are kept no more.
@@ -110,8 +129,7 @@ class Rounds:
         self.strays = False
         self.followed = -1
         self.met_outside = False
-        self.crash: tuple[Failing, Policy] | None = None
-        self.before_crash: Callable[[], object] = _nothing
+        self.before_crash: Callable[[Crash], object] = _nothing
         now = _monotonic()
         self._began = now
         self._budget = Budget(options.budget, now)
@@ -139,6 +157,12 @@ class Rounds:
         following = self._following
         if following is not None:
             if step < following.until and execution.trace.divergence is None:
+                return min(kept, following.until)
+            if following.crash is not None and execution.trace.divergence is None:
+                # What comes next is its last step, unless it is not to be repeated.
+                self.before_crash(following.crash)
+                following.crash = None
+                following.until = step + 2
                 return min(kept, following.until)
             self._end_following(execution)
         now = _monotonic()
@@ -182,12 +206,12 @@ class Rounds:
             return False
         if options.seconds is not None and now - self._began >= options.seconds:
             return False
-        return now >= self._budget.next_at()
+        return now >= self._budget.next_at
 
     def _next_at(self, now: float) -> float:
         if self._options.rounds is not None and self.figures.rounds >= self._options.rounds:
             return now + LONGEST_GAP
-        return self._budget.next_at()
+        return self._budget.next_at
 
     def _is_cue(self, execution: Execution, enabled: Sequence[Task]) -> bool:
         """Whether what comes next is likely to depend on the order."""
@@ -235,7 +259,9 @@ class Rounds:
                     self.figures.failed_copies += 1
                     break
                 if copy is None:
-                    return self._become(execution, descriptor, number, policy, running)
+                    self._leave_alone(running)
+                    watches = number % 2 == 0
+                    return self._become(execution, descriptor, policy, options.window, watches)
                 running.append(copy)
             late = copies.wait_for(running, options.patience)
             reports += [report_of(copy, copy.process in late) for copy in running]
@@ -245,22 +271,26 @@ class Rounds:
         # With more scheduling points the same choices would mean something else.
         is_worth_it = not self._wanted or any(each.end in HARMFUL for each in reports)
         until = self._retire(execution, step, reports, tries) if reports and is_worth_it else 0
-        seconds = _monotonic() - began
-        self._budget.spend(seconds)
-        self.figures.longest = max(self.figures.longest, seconds)
+        ended = _monotonic()
+        self._budget.spend(began, ended)
+        self.figures.longest = max(self.figures.longest, ended - began)
+        self.figures.share = self._budget.share(ended)
         return until
+
+    def _leave_alone(self, others: Sequence[copies.Copy]) -> None:
+        """In a copy: it has nothing to do with those that were made before it."""
+        for copy in others:
+            copies.close(copy.pipe)
 
     def _become(
         self,
         execution: Execution,
         descriptor: int,
-        number: int,
         policy: Policy,
-        others: Sequence[copies.Copy],
+        window: int,
+        watches: bool,
     ) -> int:
-        """In a copy: execute a fragment from here on."""
-        for copy in others:
-            copies.close(copy.pipe)
+        """In a copy: execute a fragment from here on; the step of the next visit."""
         _signal(signal.SIGINT, signal.SIG_IGN)
         _signal(signal.SIGSYS, self._stopped)
         copies.hold_back(descriptor)
@@ -268,9 +298,9 @@ class Rounds:
         assert runtime is not None
         # Those that watch all accesses find what could be scheduling points from now on.
         detector: RaceDetector | None = None
-        if runtime.discovers and number % 2 == 0:
+        if runtime.discovers and watches:
             detector = runtime.watch_from_here()
-        window = self._options.window
+        execution.interrupted = False
         self._fragment = fragment = Fragment(execution, runtime, descriptor, window, detector)
         execution.trace.divergence = None
         execution.decide_by(policy)
@@ -308,22 +338,42 @@ class Rounds:
         self.figures.retired += 1
         self.followed = step
         if report.end is End.CRASHED:
+            policy = tries[chosen]
+            steps = self._steps_before_crash(execution, policy)
+            if self._fragment is not None:
+                return self._fragment.last
             # It could not tell what it chose; but the same policy chooses the same again.
-            self.crash = report.failing, tries[chosen]
-            self.before_crash()
-            execution.decide_by(tries[chosen])
-            until = step + self._options.window
-        else:
-            execution.follow(report.choices)
-            until = step + len(report.choices)
+            execution.decide_by(policy)
+            self._following = _Following(step + steps, report.failing, Crash(step, policy, report))
+            return max(step + steps, step + 1)
+        execution.follow(report.choices)
+        until = step + len(report.choices)
         self._following = _Following(until, report.failing if report.end in HARMFUL else None)
         return until
+
+    def _steps_before_crash(self, execution: Execution, policy: Policy) -> int:
+        """How many steps a fragment did before it crashed: the longest that does not crash.
+
+        It is found by bisection, with further copies; in one of them a fragment begins.
+        """
+        least, most = 0, self._options.window
+        while least < most:
+            window = (least + most + 1) // 2
+            copy, descriptor = copies.start()
+            if copy is None:
+                self._become(execution, descriptor, policy, window, False)
+                return 0
+            late = copies.wait_for([copy], self._options.patience)
+            if report_of(copy, copy.process in late).end is End.WINDOW:
+                least = window
+            else:
+                most = window - 1
+        return least
 
     def _end_following(self, execution: Execution) -> None:
         following = self._following
         assert following is not None
         self._following = None
-        self.crash = None
         if execution.trace.divergence is not None:
             execution.trace.divergence = None
             self.figures.parted += 1
@@ -338,16 +388,15 @@ class Rounds:
         if self._fragment is not None:
             self._fragment.over(End.FAILED, failing_of(outcome))
 
-    def raised(self, execution: Execution, task: Task, error: BaseException) -> None:
+    def raised(self, task: Task, error: BaseException) -> None:
         """See :class:`~bohrbug.runtime.threads.monitoring.Visitor`."""
         if self._fragment is not None:
             # To tell more of it would read files.
             self._fragment.over(End.FAILED, (type(error).__name__, task.id))
         if self._options.debug:
-            execution.suspended += 1
-            print(f"bohrbug: {type(error).__name__} leaves task {task.id}", file=sys.stderr)
-            importlib.import_module("pdb").post_mortem(error.__traceback__)
-            execution.suspended -= 1
+            with nobody():
+                print(f"bohrbug: {type(error).__name__} leaves task {task.id}", file=sys.stderr)
+                importlib.import_module("pdb").post_mortem(error.__traceback__)
 
     def waits(self) -> None:
         """See :class:`~bohrbug.runtime.threads.monitoring.Visitor`."""
@@ -370,5 +419,5 @@ class Rounds:
         self.figures.share = self._budget.share(_monotonic())
 
 
-def _nothing() -> None:
+def _nothing(crash: Crash) -> None:
     """Nobody is to be told."""

@@ -13,12 +13,13 @@ from bohrbug.exploration.options import ExploreOptions
 from bohrbug.exploration.result import Failure
 from bohrbug.live.fragments import Failing
 from bohrbug.live.options import LiveOptions
-from bohrbug.live.rounds import Figures, Rounds
+from bohrbug.live.rounds import Crash, Figures, Rounds
 from bohrbug.model.outcome import Outcome, OutcomeKind
-from bohrbug.model.plan import Plan, Policy
+from bohrbug.model.plan import Plan
 from bohrbug.model.trace import Trace
 from bohrbug.platforms.threads.platform import ThreadsPlatform, live_runtime_of
 from bohrbug.runtime.interrupts import Interrupts
+from bohrbug.runtime.threads.control import nobody
 from bohrbug.runtime.threads.runtime import ThreadsRuntime
 
 _now = time.monotonic
@@ -82,16 +83,15 @@ def run_live(
     rounds.growing.runtime = runtime
     began = _now()
 
-    def before_crash() -> None:
+    def before_crash(crash: Crash) -> None:
         execution = runtime.execution
         assert execution is not None
-        assert rounds.crash is not None
-        failing, policy = rounds.crash
-        outcome = Outcome(OutcomeKind.CRASH, f"died of {failing[0]}")
-        result = _result(runtime, rounds, execution.trace, outcome, began, policy)
-        execution.trace.forget()
-        if on_crash is not None:
-            on_crash(result)
+        outcome = Outcome(OutcomeKind.CRASH, f"died of {crash.report.failing[0]} in its next step")
+        with nobody():
+            result = _result(runtime, rounds, execution.trace, outcome, began, crash)
+            execution.trace.forget()
+            if on_crash is not None:
+                on_crash(result)
 
     rounds.before_crash = before_crash
     with runtime:
@@ -124,7 +124,7 @@ def _result(
     trace: Trace,
     outcome: Outcome,
     began: float,
-    policy: Policy | None = None,
+    crash: Crash | None = None,
 ) -> LiveResult:
     steps = rounds.forgotten + len(trace)
     result = LiveResult(outcome, rounds.figures, _now() - began, steps)
@@ -134,8 +134,9 @@ def _result(
     texts = ThreadsPlatform(runtime).texts_of_points(points)
     keys = tuple(sorted(texts))
     plan = trace.as_plan()
-    if policy is not None:
-        plan = replace(plan, policy=policy)
+    if crash is not None:
+        # No replay can follow the last step by its choice, which nobody has seen.
+        plan = replace(plan, prefix=plan.prefix[: crash.step], policy=crash.policy)
     trace = trace.with_outcome(outcome)
     trace.plan = plan
     preemptions = trace.preemptions()

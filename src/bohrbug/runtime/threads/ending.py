@@ -95,7 +95,7 @@ class Ending:
         execution = self._execution
         if not execution.aborting and self.aftermath is None:
             if execution.visitor is not None:
-                execution.visitor.raised(execution, task, error)
+                execution.visitor.raised(task, error)
             with replaced_builtins.as_before():
                 outcome = self._explainer.exception(execution, task, error)
             execution.trace.raised = raised_at(outcome.stack)

@@ -82,7 +82,7 @@ class Regrowing:
     def decided(self, outcome: Outcome) -> None:
         """See :class:`~bohrbug.runtime.threads.monitoring.Visitor`."""
 
-    def raised(self, execution: Execution, task: Task, error: BaseException) -> None:
+    def raised(self, task: Task, error: BaseException) -> None:
         """See :class:`~bohrbug.runtime.threads.monitoring.Visitor`."""
 
     def waits(self) -> None:

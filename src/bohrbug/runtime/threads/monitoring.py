@@ -33,7 +33,7 @@ class Visitor(Protocol):
     def decided(self, outcome: Outcome) -> None:
         """The execution fails."""
 
-    def raised(self, execution: Execution, task: Task, error: BaseException) -> None:
+    def raised(self, task: Task, error: BaseException) -> None:
         """An exception has left a task, and nothing was made of it yet."""
 
     def waits(self) -> None:
