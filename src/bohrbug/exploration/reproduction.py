@@ -22,7 +22,7 @@ from bohrbug.exploration.program_text import (
 )
 from bohrbug.exploration.result import Failure, Interpreter
 from bohrbug.model.cause_json import cause_from_json, cause_to_json
-from bohrbug.model.conditions import Growth, PlaceKey
+from bohrbug.model.conditions import FunctionKey, Growth, PlaceKey
 from bohrbug.model.json_checks import (
     a_count,
     a_list,
@@ -202,8 +202,8 @@ def failure_from_json(data: dict[str, Any]) -> Failure:
 
 
 def growth_to_json(growth: Sequence[Growth]) -> list[Any]:
-    """How a run became visible, as plain data: steps, each with its points in order."""
-    return [[each.step, sorted(each.points)] for each in growth]
+    """How a run became visible, as plain data: steps, with their points and functions in order."""
+    return [[each.step, sorted(each.points), sorted(each.functions)] for each in growth]
 
 
 def growth_from_json(data: Any) -> tuple[Growth, ...]:
@@ -212,12 +212,16 @@ def growth_from_json(data: Any) -> tuple[Growth, ...]:
     Raises:
         ValueError: it is damaged.
     """
+    rows = [a_row(each, "growth", a_count, a_list, a_list) for each in a_list(data, "growth")]
     return tuple(
-        Growth(step, frozenset(_a_point(point) for point in points))
-        for step, points in (
-            a_row(row, "growth", a_count, a_list) for row in a_list(data, "growth")
-        )
+        Growth(step, frozenset(map(_a_point, points)), frozenset(map(_a_function, functions)))
+        for step, points, functions in rows
     )
+
+
+def _a_function(data: Any) -> FunctionKey:
+    module, file, name, line = a_row(data, "growth", a_string, a_string, a_string, a_count)
+    return module, file, name, line
 
 
 def _a_point(data: Any) -> PlaceKey:

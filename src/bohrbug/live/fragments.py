@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 
 from bohrbug.live.copies import Copy, tell
 from bohrbug.live.harm import NO_PRESSURE, End, Pressure, pressure_of
-from bohrbug.model.conditions import PlaceKey
+from bohrbug.model.conditions import FunctionKey, PlaceKey
 from bohrbug.model.outcome import Outcome
 from bohrbug.model.plan import Choice
 from bohrbug.runtime.threads.execution import Execution
@@ -37,6 +37,7 @@ class Report:
         choices: what it chose.
         pressure: see :class:`~bohrbug.live.harm.Pressure`.
         found: accesses that should be scheduling points.
+        called: functions that the program has not called yet.
     """
 
     end: End
@@ -44,23 +45,23 @@ class Report:
     choices: tuple[Choice, ...] = ()
     pressure: Pressure = NO_PRESSURE
     found: frozenset[PlaceKey] = frozenset()
+    called: frozenset[FunctionKey] = frozenset()
 
     def encoded(self) -> bytes:
         """It for a pipe."""
         pressure = self.pressure
         margins = (pressure.waiting, pressure.held, pressure.fullest)
         pairs: Any = tuple(pressure.pairs)
-        found = tuple(self.found)
-        data = (self.end.value, self.failing, self.choices, pairs, margins, found)
+        seen = tuple(self.found), tuple(self.called)
+        data = (self.end.value, self.failing, self.choices, pairs, margins, seen)
         return marshal.dumps(data)
 
     @staticmethod
     def decoded(data: bytes) -> Report:
         """What :meth:`encoded` gave."""
-        end, failing, choices, pairs, margins, found = marshal.loads(data)
-        return Report(
-            End(end), failing, choices, Pressure(frozenset(pairs), *margins), frozenset(found)
-        )
+        end, failing, choices, pairs, margins, (found, called) = marshal.loads(data)
+        pressure = Pressure(frozenset(pairs), *margins)
+        return Report(End(end), failing, choices, pressure, frozenset(found), frozenset(called))
 
 
 def report_of(copy: Copy, was_late: bool) -> Report:
@@ -137,5 +138,6 @@ class Fragment:
                 tuple(row[0] for row in rows),
                 pressure_of(rows, max(self._tasks, len(execution.alive)), name_of),
                 frozenset() if detector is None else self._runtime.found(detector),
+                self._runtime.called() if self._runtime.discovers else frozenset(),
             ).encoded(),
         )

@@ -35,7 +35,7 @@ class LiveOptions:
     rounds: int | None = None
     seconds: float | None = None
     workers: int | None = None
-    patience: float = 2.0
+    patience: float = 0.5
     history: int = 50_000
     seed: int = 0
     debug: bool = False

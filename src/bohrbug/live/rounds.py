@@ -8,6 +8,7 @@ snapshot is a copy of the process, in which all tasks go on as they are greenlet
 from __future__ import annotations
 
 import importlib
+import os
 import random
 import signal
 import sys
@@ -22,7 +23,7 @@ from bohrbug.live.fragments import Failing, Fragment, Report, failing_of, report
 from bohrbug.live.harm import HARMFUL, End, Pair, conflict, score, worst
 from bohrbug.live.options import LiveOptions
 from bohrbug.live.policies import policies
-from bohrbug.model.conditions import PlaceKey
+from bohrbug.model.conditions import FunctionKey, Growth, PlaceKey
 from bohrbug.model.outcome import Outcome
 from bohrbug.model.plan import NonPreemptive, Policy
 from bohrbug.runtime.threads.control import nobody
@@ -34,11 +35,18 @@ from bohrbug.runtime.threads.task import Task
 
 _monotonic = time.monotonic
 _signal = signal.signal
+_setitimer = signal.setitimer
+
+_GRACE = 1.0
+"""Seconds beyond its time after which a fragment is ended that does not end by itself."""
 
 _MOST_LOOKS = 4
 """Looks at which nothing conflicts, after which a round begins all the same."""
 
-_MOST_AT_ONE_STEP = 3
+_PAUSE_BETWEEN_GROWTH = 5
+"""So many times as long as it took to let the program grow, it does not grow again by itself."""
+
+_MOST_AT_ONE_STEP = 4
 """Rounds in a row at one step, as each shows more of what could be scheduling points."""
 
 _KNOWN_PAIRS = 100_000
@@ -133,9 +141,14 @@ class Rounds:
         now = _monotonic()
         self._began = now
         self._budget = Budget(options.budget, now)
+        self._process = os.getpid()
         self._draw = random.Random(options.seed)
         self._known: set[Pair] = set()
-        self._wanted: frozenset[PlaceKey] = frozenset()
+        # What fragments have seen, and the program is to grow by; and what was asked for in vain.
+        self._points: frozenset[PlaceKey] = frozenset()
+        self._functions: frozenset[FunctionKey] = frozenset()
+        self._asked: set[FunctionKey] = set()
+        self._grow_at = 0.0
         self._looks = 0
         self._fragment: Fragment | None = None
         self._following: _Following | None = None
@@ -167,10 +180,8 @@ class Rounds:
             self._end_following(execution)
         now = _monotonic()
         self._measure_pace(step, now)
-        assert self.growing.runtime is not None
-        if self._wanted or self.growing.runtime.has_news:
-            self.growing.grow(step, self._wanted)
-            self._wanted = frozenset()
+        if now >= self._grow_at and self._has_news():
+            self._grow(step)
         if step >= 2 * self._options.history:
             step = self._forget(execution, step - self._options.history)
             kept = self.growing.keep_house(execution, step)
@@ -179,13 +190,27 @@ class Rounds:
                 until = self._round(execution, step, enabled)
                 if until:
                     return min(kept, until)
-                if not self._wanted:
+                if not self._has_news():
                     break
-                # What they have seen are scheduling points from this step on: try again with them.
-                self.growing.grow(step, self._wanted)
-                self._wanted = frozenset()
+                # They have shown more of what is to come: try again, and see it.
+                self._grow(step)
             now = _monotonic()
         return min(kept, step + gap_until(self._next_at(now), now, self._pace))
+
+    def _has_news(self) -> bool:
+        runtime = self.growing.runtime
+        assert runtime is not None
+        return bool(self._points or self._functions or runtime.has_news)
+
+    def _grow(self, step: int) -> None:
+        """Let more be seen of the program, from this step on."""
+        began = _monotonic()
+        self._asked |= self._functions
+        self.growing.grow(Growth(step, self._points, self._functions))
+        self._points, self._functions = frozenset(), frozenset()
+        ended = _monotonic()
+        # Where all objects have to be looked at for it, it must not be done all the time.
+        self._grow_at = ended + (ended - began) * _PAUSE_BETWEEN_GROWTH
 
     def _look_for_strays(self, execution: Execution) -> None:
         """A task that span was made to yield, at a moment that real time has chosen."""
@@ -249,6 +274,7 @@ class Rounds:
         drawn = policies(self._draw, options.fragments - 1, names, options.window)
         tries: list[Policy] = [NonPreemptive(), *drawn]
         reports: list[Report] = []
+        copies.know_process()
         for first in range(0, len(tries), options.at_once):
             batch = tries[first : first + options.at_once]
             running: list[copies.Copy] = []
@@ -263,13 +289,14 @@ class Rounds:
                     watches = number % 2 == 0
                     return self._become(execution, descriptor, policy, options.window, watches)
                 running.append(copy)
-            late = copies.wait_for(running, options.patience)
+            late = copies.wait_for(running, options.patience + _GRACE)
             reports += [report_of(copy, copy.process in late) for copy in running]
             if len(running) < len(batch):
                 break
         self._take(reports)
         # With more scheduling points the same choices would mean something else.
-        is_worth_it = not self._wanted or any(each.end in HARMFUL for each in reports)
+        is_news = bool(self._points or self._functions)
+        is_worth_it = not is_news or any(each.end in HARMFUL for each in reports)
         until = self._retire(execution, step, reports, tries) if reports and is_worth_it else 0
         ended = _monotonic()
         self._budget.spend(began, ended)
@@ -293,7 +320,11 @@ class Rounds:
         """In a copy: execute a fragment from here on; the step of the next visit."""
         _signal(signal.SIGINT, signal.SIG_IGN)
         _signal(signal.SIGSYS, self._stopped)
+        if not execution.outside.alarm_set:
+            _signal(signal.SIGALRM, self._late)
+            _setitimer(signal.ITIMER_REAL, self._options.patience)
         copies.hold_back(descriptor)
+        copies.pretend(self._process)
         runtime = self.growing.runtime
         assert runtime is not None
         # Those that watch all accesses find what could be scheduling points from now on.
@@ -311,13 +342,19 @@ class Rounds:
         assert self._fragment is not None
         self._fragment.over(End.OUTSIDE)
 
+    def _late(self, *_: object) -> None:
+        """In a copy: it has had its time."""
+        if self._fragment is not None:
+            self._fragment.over(End.LONG)
+
     def _take(self, reports: Sequence[Report]) -> None:
         """Count the fragments of a round, and learn what they have seen."""
         figures = self.figures
         figures.rounds += 1
         for report in reports:
             figures.ends[report.end] += 1
-            self._wanted |= report.found - self.growing.points
+            self._points |= report.found - self.growing.points
+            self._functions |= report.called - self._asked
 
     def _retire(
         self,
@@ -363,7 +400,7 @@ class Rounds:
             if copy is None:
                 self._become(execution, descriptor, policy, window, False)
                 return 0
-            late = copies.wait_for([copy], self._options.patience)
+            late = copies.wait_for([copy], self._options.patience + _GRACE)
             if report_of(copy, copy.process in late).end is End.WINDOW:
                 least = window
             else:

@@ -10,6 +10,10 @@ PlaceKey = tuple[str, str, int, int]
 """A place as plain data: file name, function, its first line, byte offset in its code."""
 
 
+FunctionKey = tuple[str, str, str, int]
+"""A function as plain data: module, file name, name, and its first line."""
+
+
 def place_key(place: Any) -> PlaceKey:
     """What names a place, a code object and a byte offset, in another process."""
     code, offset = place
@@ -60,10 +64,12 @@ class Growth:
     Parameters:
         step: the number of the step that came next.
         points: the data accesses that were scheduling points from there on, beside those before.
+        functions: that were rewritten then, although they were only about to be called.
     """
 
     step: int
     points: frozenset[PlaceKey] = frozenset()
+    functions: frozenset[FunctionKey] = frozenset()
 
 
 ORDINARY = Conditions()

@@ -49,12 +49,12 @@ class Growing:
             self._collect_at = step + COLLECTED_EVERY
         return self._collect_at
 
-    def grow(self, step: int, points: frozenset[PlaceKey]) -> None:
+    def grow(self, growth: Growth) -> None:
         """Let it grow before a step."""
         assert self.runtime is not None
-        self.growth.append(Growth(step, points))
-        self.points |= points
-        self.runtime.grow(points)
+        self.growth.append(growth)
+        self.points |= growth.points
+        self.runtime.grow(growth.points, growth.functions)
 
     def forget(self, steps: int) -> None:
         """The first so many steps are forgotten."""
@@ -76,7 +76,7 @@ class Regrowing:
         """See :class:`~bohrbug.runtime.threads.monitoring.Visitor`."""
         following = self.growing.keep_house(execution, step)
         while self._left and self._left[0].step <= step:
-            self.growing.grow(step, self._left.pop(0).points)
+            self.growing.grow(self._left.pop(0))
         return min(following, self._left[0].step) if self._left else following
 
     def decided(self, outcome: Outcome) -> None:

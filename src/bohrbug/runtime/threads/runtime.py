@@ -11,7 +11,7 @@ from types import CodeType
 from typing import Self
 
 from bohrbug.accelerator import native
-from bohrbug.model.conditions import Level, PlaceKey
+from bohrbug.model.conditions import FunctionKey, Level, PlaceKey
 from bohrbug.model.outcome import UNMET
 from bohrbug.model.plan import Plan
 from bohrbug.model.trace import Trace
@@ -479,14 +479,17 @@ class ThreadsRuntime:
         """Let functions be rewritten before they are called for the first time."""
         self._instrumentation.rewrite(codes)
 
-    def grow(self, points: frozenset[PlaceKey]) -> None:
+    def grow(self, points: frozenset[PlaceKey], functions: frozenset[FunctionKey]) -> None:
         """Between two steps: rewrite what was called up to now, and let more accesses be points.
 
         Parameters:
             points: those that are to be scheduling points from here on, beside the others.
+            functions: that are to be rewritten, too.
         """
-        fresh = self._instrumentation.rewrite(code for code, _ in self._discovery.take())
-        if fresh:
+        codes = [code for code, _ in self._discovery.take()]
+        if functions:
+            codes += self._instrumentation.find(functions)
+        if self._instrumentation.rewrite(codes):
             self._points.add_wanted()
         if points:
             self._points.use(self._points.wanted | points)
@@ -498,6 +501,14 @@ class ThreadsRuntime:
     def has_news(self) -> bool:
         """Whether functions were called that are not rewritten, since :meth:`grow` was called."""
         return self._discovery.has_news
+
+    def called(self) -> frozenset[FunctionKey]:
+        """The functions that were called for the first time since :meth:`grow` was called."""
+        return frozenset(
+            (module, code.co_filename, code.co_qualname, code.co_firstlineno)
+            for code, module in self._discovery.news()
+            if self._scope.includes_module(module)
+        )
 
     def watch_from_here(self) -> RaceDetector:
         """Between two steps: watch all accesses from here on; who watches them."""
