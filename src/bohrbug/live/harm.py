@@ -99,6 +99,10 @@ Score = tuple[int, int, int, int, int]
 """What fragments are ranked by, the more important first."""
 
 
+NO_SCORE: Score = (-1, 0, 0, 0, 0)
+"""Of what is not to be retired."""
+
+
 def score(end: End, pressure: Pressure, known: Collection[Pair]) -> Score:
     """How bad a fragment was.
 

@@ -20,12 +20,13 @@ from dataclasses import dataclass, field
 from bohrbug.live import copies
 from bohrbug.live.budget import LONGEST_GAP, Budget, gap_until
 from bohrbug.live.fragments import Failing, Fragment, Report, failing_of, report_of
-from bohrbug.live.harm import HARMFUL, End, Pair, conflict, score, worst
+from bohrbug.live.harm import HARMFUL, NO_SCORE, End, Pair, conflict, score, worst
 from bohrbug.live.options import LiveOptions
 from bohrbug.live.policies import policies
 from bohrbug.model.conditions import FunctionKey, Growth, PlaceKey
+from bohrbug.model.operation import TaskId
 from bohrbug.model.outcome import Outcome
-from bohrbug.model.plan import NonPreemptive, Policy
+from bohrbug.model.plan import NonPreemptive, Policy, UniformRandom
 from bohrbug.runtime.threads.control import nobody
 from bohrbug.runtime.threads.execution import Execution
 from bohrbug.runtime.threads.forgetting import forget_steps
@@ -48,6 +49,15 @@ _PAUSE_BETWEEN_GROWTH = 5
 
 _MOST_AT_ONE_STEP = 4
 """Rounds in a row at one step, as each shows more of what could be scheduling points."""
+
+_ROUNDS_THAT_LOOK = 12
+"""First rounds, in each of which a fragment looks for accesses that matter."""
+
+_LATER_LOOKS = 6
+"""After these, one of so many rounds has such a fragment."""
+
+_LOOKING_STEPS = 4
+"""So many times as many steps as others may such a fragment do, as it makes more of them."""
 
 _KNOWN_PAIRS = 100_000
 """Pairs of places that are kept as known; beyond these all are forgotten."""
@@ -96,6 +106,22 @@ class Crash:
     step: int
     policy: Policy
     report: Report
+
+
+@dataclass(frozen=True, slots=True)
+class _Try:
+    """What a fragment does.
+
+    Parameters:
+        policy: who runs.
+        window: steps that it may do.
+        looks: every access to data is a scheduling point in it, so that it shows which should be
+            some in others; it is not followed.
+    """
+
+    policy: Policy
+    window: int
+    looks: bool = False
 
 
 @dataclass(slots=True)
@@ -271,14 +297,13 @@ class Rounds:
         began = _monotonic()
         options = self._options
         names = [task.id for task in enabled]
-        drawn = policies(self._draw, options.fragments - 1, names, options.window)
-        tries: list[Policy] = [NonPreemptive(), *drawn]
+        tries = self._tries(names)
         reports: list[Report] = []
         copies.know_process()
         for first in range(0, len(tries), options.at_once):
             batch = tries[first : first + options.at_once]
             running: list[copies.Copy] = []
-            for number, policy in enumerate(batch, first):
+            for each in batch:
                 try:
                     copy, descriptor = copies.start()
                 except OSError:
@@ -286,8 +311,7 @@ class Rounds:
                     break
                 if copy is None:
                     self._leave_alone(running)
-                    watches = number % 2 == 0
-                    return self._become(execution, descriptor, policy, options.window, watches)
+                    return self._become(execution, descriptor, each)
                 running.append(copy)
             late = copies.wait_for(running, options.patience + _GRACE)
             reports += [report_of(copy, copy.process in late) for copy in running]
@@ -304,6 +328,19 @@ class Rounds:
         self.figures.share = self._budget.share(ended)
         return until
 
+    def _tries(self, tasks: Sequence[TaskId]) -> list[_Try]:
+        """What the fragments of a round do; the first goes on as the program would."""
+        options, rounds = self._options, self.figures.rounds
+        window = options.window
+        others = options.fragments - 1
+        tries = [_Try(NonPreemptive(), window)]
+        if others and (rounds < _ROUNDS_THAT_LOOK or rounds % _LATER_LOOKS == 0):
+            others -= 1
+            seed = self._draw.getrandbits(32)
+            tries.append(_Try(UniformRandom(seed), window * _LOOKING_STEPS, looks=True))
+        tries += [_Try(each, window) for each in policies(self._draw, others, tasks, window)]
+        return tries
+
     def _leave_alone(self, others: Sequence[copies.Copy]) -> None:
         """In a copy: it has nothing to do with those that were made before it."""
         for copy in others:
@@ -313,9 +350,7 @@ class Rounds:
         self,
         execution: Execution,
         descriptor: int,
-        policy: Policy,
-        window: int,
-        watches: bool,
+        what: _Try,
     ) -> int:
         """In a copy: execute a fragment from here on; the step of the next visit."""
         _signal(signal.SIGINT, signal.SIG_IGN)
@@ -327,14 +362,14 @@ class Rounds:
         copies.pretend(self._process)
         runtime = self.growing.runtime
         assert runtime is not None
-        # Those that watch all accesses find what could be scheduling points from now on.
         detector: RaceDetector | None = None
-        if runtime.discovers and watches:
+        if runtime.discovers and what.looks:
             detector = runtime.watch_from_here()
         execution.interrupted = False
+        window = what.window
         self._fragment = fragment = Fragment(execution, runtime, descriptor, window, detector)
         execution.trace.divergence = None
-        execution.decide_by(policy)
+        execution.decide_by(what.policy)
         return fragment.last
 
     def _stopped(self, *_: object) -> None:
@@ -361,13 +396,19 @@ class Rounds:
         execution: Execution,
         step: int,
         reports: Sequence[Report],
-        tries: Sequence[Policy],
+        tries: Sequence[_Try],
     ) -> int:
         """Let the program go on as the worst of the fragments did; until which step."""
         if len(self._known) > _KNOWN_PAIRS:
             self._known.clear()
         known = self._known
-        chosen = worst([score(each.end, each.pressure, known) for each in reports])
+        chosen = worst(
+            [
+                # In one that looks other steps are made than the program would make.
+                NO_SCORE if what.looks else score(each.end, each.pressure, known)
+                for each, what in zip(reports, tries, strict=False)
+            ]
+        )
         report = reports[chosen]
         known |= report.pressure.pairs
         if chosen == 0 and report.end not in HARMFUL:
@@ -375,7 +416,7 @@ class Rounds:
         self.figures.retired += 1
         self.followed = step
         if report.end is End.CRASHED:
-            policy = tries[chosen]
+            policy = tries[chosen].policy
             steps = self._steps_before_crash(execution, policy)
             if self._fragment is not None:
                 return self._fragment.last
@@ -398,7 +439,7 @@ class Rounds:
             window = (least + most + 1) // 2
             copy, descriptor = copies.start()
             if copy is None:
-                self._become(execution, descriptor, policy, window, False)
+                self._become(execution, descriptor, _Try(policy, window))
                 return 0
             late = copies.wait_for([copy], self._options.patience + _GRACE)
             if report_of(copy, copy.process in late).end is End.WINDOW:

@@ -511,12 +511,17 @@ class ThreadsRuntime:
         )
 
     def watch_from_here(self) -> RaceDetector:
-        """Between two steps: watch all accesses from here on; who watches them."""
+        """Between two steps: let all accesses be scheduling points, and be watched, from here on.
+
+        Returns:
+            who watches them.
+        """
         execution = self.execution
         assert execution is not None
         detector = self._make_detector(execution)
         variables = Variables(execution, self._types)
-        sink = WatchingSink(detector, variables, execution, execution.access, self._points.places)
+        points = PlaceSet(self.known_places())
+        sink = WatchingSink(detector, variables, execution, execution.access, points)
         sink.enabled = True
         execution.detector = detector
         execution.sink = sink
