@@ -96,7 +96,8 @@ def live_options(command: Callable[..., Any]) -> Callable[..., Any]:
     ):
         with_live = decorate(with_live)
     for name in reversed(_EXPLORING):
-        with_live = given_option(name)(with_live)
+        # When timeouts fire has another default here, see below.
+        with_live = given_option(name, tells_default=name != "timeouts")(with_live)
     return with_live
 
 
@@ -157,6 +158,8 @@ def live(
             "live rounds are for Python programs; for a native one: bohrbug run -- "
             f"{' '.join([program, *arguments])}"
         )
+    # What only a sleep that ends too soon can break would not break in the run.
+    given["timeouts"] = given["timeouts"] or "late"
     options = live_options_of(explore_options(given))
     try:
         test = program_named(program, arguments)

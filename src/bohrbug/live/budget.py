@@ -28,7 +28,8 @@ class Budget:
     def spend(self, began: float, ended: float) -> None:
         """A round lasted from one moment to another."""
         self.spent += ended - began
-        self.next_at = ended + (ended - began) * (100.0 / self.percent - 1.0)
+        owed = max(self.next_at - began, 0.0) if self.next_at else 0.0
+        self.next_at = ended + owed + (ended - began) * (100.0 / self.percent - 1.0)
 
     def share(self, now: float) -> float:
         """The percentage of the time up to now that was spent in rounds."""
