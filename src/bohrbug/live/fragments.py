@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import marshal
 import signal
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
 from bohrbug.live.copies import Copy, tell
-from bohrbug.live.harm import NO_PRESSURE, End, Pressure, pressure_of
-from bohrbug.model.conditions import FunctionKey, PlaceKey
+from bohrbug.live.harm import NO_PRESSURE, End, Pressure, Row, pressure_of
+from bohrbug.model.conditions import FunctionKey, PlaceKey, place_key
 from bohrbug.model.outcome import Outcome
 from bohrbug.model.plan import Choice
 from bohrbug.runtime.threads.execution import Execution
@@ -38,6 +39,8 @@ class Report:
         pressure: see :class:`~bohrbug.live.harm.Pressure`.
         found: accesses that should be scheduling points.
         called: functions that the program has not called yet.
+        stepped: of one that looked, the accesses that were scheduling points in it: where these
+            are some, the program makes the same steps.
     """
 
     end: End
@@ -46,22 +49,23 @@ class Report:
     pressure: Pressure = NO_PRESSURE
     found: frozenset[PlaceKey] = frozenset()
     called: frozenset[FunctionKey] = frozenset()
+    stepped: frozenset[PlaceKey] = frozenset()
 
     def encoded(self) -> bytes:
         """It for a pipe."""
         pressure = self.pressure
         margins = (pressure.waiting, pressure.held, pressure.fullest)
         pairs: Any = tuple(pressure.pairs)
-        seen = tuple(self.found), tuple(self.called)
+        seen = tuple(self.found), tuple(self.called), tuple(self.stepped)
         data = (self.end.value, self.failing, self.choices, pairs, margins, seen)
         return marshal.dumps(data)
 
     @staticmethod
     def decoded(data: bytes) -> Report:
         """What :meth:`encoded` gave."""
-        end, failing, choices, pairs, margins, (found, called) = marshal.loads(data)
+        end, failing, choices, pairs, margins, seen = marshal.loads(data)
         pressure = Pressure(frozenset(pairs), *margins)
-        return Report(End(end), failing, choices, pressure, frozenset(found), frozenset(called))
+        return Report(End(end), failing, choices, pressure, *map(frozenset, seen))
 
 
 def report_of(copy: Copy, was_late: bool) -> Report:
@@ -139,5 +143,18 @@ class Fragment:
                 pressure_of(rows, max(self._tasks, len(execution.alive)), name_of),
                 frozenset() if detector is None else self._runtime.found(detector),
                 self._runtime.called() if self._runtime.discovers else frozenset(),
+                frozenset() if detector is None else self._stepped(rows),
             ).encoded(),
+        )
+
+    def _stepped(self, rows: Sequence[Row]) -> frozenset[PlaceKey]:
+        """The accesses at which steps were made, or were about to be."""
+        operations = [row[2] for row in rows]
+        operations += [task.pending for task in self._execution.alive]
+        return frozenset(
+            place_key(operation.place)
+            for operation in operations
+            if operation is not None
+            and operation.kind.is_data
+            and isinstance(operation.place, tuple)
         )

@@ -15,7 +15,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from bohrbug.live import copies
 from bohrbug.live.budget import LONGEST_GAP, Budget, gap_until
@@ -212,6 +212,9 @@ class Rounds:
             step = self._forget(execution, step - self._options.history)
             kept = self.growing.keep_house(execution, step)
         if self._may_begin(now) and self._is_cue(execution, enabled):
+            if self._has_news():
+                # What a fragment makes of it must be what the program makes of it.
+                self._grow(step)
             for _ in range(_MOST_AT_ONE_STEP):
                 until = self._round(execution, step, enabled)
                 if until:
@@ -404,8 +407,10 @@ class Rounds:
         known = self._known
         chosen = worst(
             [
-                # In one that looks other steps are made than the program would make.
-                NO_SCORE if what.looks else score(each.end, each.pressure, known)
+                # One that looks has made other steps, so that it is only followed for a failure.
+                NO_SCORE
+                if what.looks and each.end not in HARMFUL
+                else score(each.end, each.pressure, known)
                 for each, what in zip(reports, tries, strict=False)
             ]
         )
@@ -417,36 +422,47 @@ class Rounds:
         self.followed = step
         if report.end is End.CRASHED:
             policy = tries[chosen].policy
-            steps = self._steps_before_crash(execution, policy)
+            before = self._before_crash(execution, tries[chosen])
             if self._fragment is not None:
                 return self._fragment.last
+            steps = len(before.choices)
+            self._see_as_it_did(step, before)
             # It could not tell what it chose; but the same policy chooses the same again.
             execution.decide_by(policy)
             self._following = _Following(step + steps, report.failing, Crash(step, policy, report))
             return max(step + steps, step + 1)
+        self._see_as_it_did(step, report)
         execution.follow(report.choices)
         until = step + len(report.choices)
         self._following = _Following(until, report.failing if report.end in HARMFUL else None)
         return until
 
-    def _steps_before_crash(self, execution: Execution, policy: Policy) -> int:
-        """How many steps a fragment did before it crashed: the longest that does not crash.
+    def _see_as_it_did(self, step: int, report: Report) -> None:
+        """Let be scheduling points what was some in a fragment that looked."""
+        fresh = report.stepped - self.growing.points
+        if fresh:
+            self.growing.grow(Growth(step, fresh))
+
+    def _before_crash(self, execution: Execution, what: _Try) -> Report:
+        """What a fragment did before it crashed, as far as it does not crash.
 
         It is found by bisection, with further copies; in one of them a fragment begins.
         """
-        least, most = 0, self._options.window
+        least, most = 0, what.window
+        longest = Report(End.WINDOW)
         while least < most:
             window = (least + most + 1) // 2
             copy, descriptor = copies.start()
             if copy is None:
-                self._become(execution, descriptor, _Try(policy, window))
-                return 0
+                self._become(execution, descriptor, replace(what, window=window))
+                return longest
             late = copies.wait_for([copy], self._options.patience + _GRACE)
-            if report_of(copy, copy.process in late).end is End.WINDOW:
-                least = window
+            report = report_of(copy, copy.process in late)
+            if report.end is End.WINDOW:
+                least, longest = window, report
             else:
                 most = window - 1
-        return least
+        return longest
 
     def _end_following(self, execution: Execution) -> None:
         following = self._following
