@@ -287,6 +287,77 @@ def test_with_nothing_to_find_all_is_as_always(folder: Folder) -> None:
     assert quiet.err == "last\n"
 
 
+def test_files_and_children_are_the_programs_own(folder: Folder) -> None:
+    (folder.path / "lines.txt").write_text("".join(f"{number}\n" for number in range(900)))
+    folder.write(
+        "reads.py",
+        """
+        import os, signal, threading
+
+        told = []
+        signal.signal(signal.SIGCHLD, lambda number, frame: told.append(number))
+        lock = threading.Lock()
+        source = open("lines.txt", "rb", buffering=0)
+        seen = []
+
+        def work():
+            for _ in range(300):
+                with lock:
+                    line = b""
+                    while not line.endswith(b"\\n"):
+                        line += source.read(1)
+                    seen.append(int(line))
+                with lock:
+                    pass
+
+        threads = [threading.Thread(target=work) for _ in range(3)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert sorted(seen) == list(range(900))
+        assert told == []
+        try:
+            os.waitpid(-1, os.WNOHANG)
+        except ChildProcessError:
+            print("no children", sorted(os.listdir("/proc/self/fd"), key=int)[-1])
+        """,
+    )
+    native = folder.run([sys.executable, "reads.py"])
+    done = folder.bohrbug("live", "--budget", "90", "reads.py")
+    assert done.code == 0, done.err
+    assert done.out.startswith("no children")
+    assert native.out.startswith("no children")
+    assert "ended where they would have been seen outside" in done.err
+
+
+def test_a_copy_finds_that_it_is_the_process_that_was_copied(folder: Folder) -> None:
+    folder.write(
+        "process.py",
+        """
+        import os, threading
+        from os import getpid
+
+        lock = threading.Lock()
+        process = os.getpid()
+
+        def work():
+            for _ in range(300):
+                with lock:
+                    assert os.getpid() == getpid() == process
+
+        threads = [threading.Thread(target=work) for _ in range(3)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        """,
+    )
+    done = folder.bohrbug("live", "--budget", "90", "process.py")
+    assert done.code == 0, done.err
+    assert "failed" not in done.err
+
+
 SERVER = """
     import socketserver, threading
 
