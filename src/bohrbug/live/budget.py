@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 
@@ -51,9 +52,11 @@ def gap_until(moment: float, now: float, steps_per_second: float) -> int:
     what comes too late is lost.
 
     Parameters:
-        moment: what is waited for, in seconds.
+        moment: what is waited for, in seconds; infinity if nothing is.
         now: the same clock now.
         steps_per_second: what the program has done lately.
     """
+    if moment == math.inf:
+        return LONGEST_GAP
     wanted = max(moment - now, SHORTEST_SECONDS) * steps_per_second / 2
     return int(min(max(wanted, 1), LONGEST_GAP))

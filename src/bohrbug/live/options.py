@@ -29,7 +29,7 @@ class LiveOptions:
         ValueError: a value makes no sense.
     """
 
-    budget: float = 30.0
+    budget: float = 20.0
     window: int = 400
     fragments: int = 4
     rounds: int | None = None

@@ -8,6 +8,7 @@ snapshot is a copy of the process, in which all tasks go on as they are greenlet
 from __future__ import annotations
 
 import importlib
+import math
 import os
 import random
 import signal
@@ -18,14 +19,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 from bohrbug.live import copies
-from bohrbug.live.budget import LONGEST_GAP, Budget, gap_until
+from bohrbug.live.budget import Budget, gap_until
 from bohrbug.live.fragments import Failing, Fragment, Report, failing_of, report_of
 from bohrbug.live.harm import HARMFUL, NO_SCORE, End, Pair, conflict, score, worst
 from bohrbug.live.options import LiveOptions
 from bohrbug.live.policies import policies
 from bohrbug.model.conditions import FunctionKey, Growth, PlaceKey
 from bohrbug.model.operation import TaskId
-from bohrbug.model.outcome import Outcome
+from bohrbug.model.outcome import Outcome, OutcomeKind
 from bohrbug.model.plan import NonPreemptive, Policy, UniformRandom
 from bohrbug.runtime.threads.control import nobody
 from bohrbug.runtime.threads.execution import Execution
@@ -152,6 +153,7 @@ class Rounds:
         growing: what the execution has grown by.
         forgotten: steps that are kept no more.
         strays: real time has chosen a moment, so that no replay can follow.
+        error: of ours, which has ended the run.
         followed: where the last fragment began that the program has followed; -1: none.
     """
 
@@ -163,6 +165,8 @@ class Rounds:
         self.strays = False
         self.followed = -1
         self.met_outside = False
+        self.error: Exception | None = None
+        self._is_copy = False
         self.before_crash: Callable[[Crash], object] = _nothing
         now = _monotonic()
         self._began = now
@@ -186,6 +190,17 @@ class Rounds:
 
     def visit(self, execution: Execution, step: int, enabled: Sequence[Task]) -> int:
         """See :class:`~bohrbug.runtime.threads.monitoring.Visitor`."""
+        try:
+            return self._visit(execution, step, enabled)
+        except Exception as error:  # noqa: BLE001
+            # It must not look like one of the program, in whose task we are.
+            if self._is_copy:
+                copies.give_up()
+            self.error = error
+            execution.ending.abort(Outcome(OutcomeKind.INTERRUPTED, "an error of live rounds"))
+            return step
+
+    def _visit(self, execution: Execution, step: int, enabled: Sequence[Task]) -> int:
         kept = self.growing.keep_house(execution, step)
         fragment = self._fragment
         if fragment is not None:
@@ -211,7 +226,7 @@ class Rounds:
         if step >= 2 * self._options.history:
             step = self._forget(execution, step - self._options.history)
             kept = self.growing.keep_house(execution, step)
-        if self._may_begin(now) and self._is_cue(execution, enabled):
+        if now >= self._next_at(now) and self._is_cue(execution, enabled):
             if self._has_news():
                 # What a fragment makes of it must be what the program makes of it.
                 self._grow(step)
@@ -254,17 +269,14 @@ class Rounds:
             self._pace = max(step - before, 0) / (now - then)
             self._last_look = (step, now)
 
-    def _may_begin(self, now: float) -> bool:
-        options = self._options
-        if options.rounds is not None and self.figures.rounds >= options.rounds:
-            return False
-        if options.seconds is not None and now - self._began >= options.seconds:
-            return False
-        return now >= self._budget.next_at
-
     def _next_at(self, now: float) -> float:
-        if self._options.rounds is not None and self.figures.rounds >= self._options.rounds:
-            return now + LONGEST_GAP
+        """When the next round may begin."""
+        options = self._options
+        rounds, seconds = options.rounds, options.seconds
+        if rounds is not None and self.figures.rounds >= rounds:
+            return math.inf
+        if seconds is not None and now - self._began >= seconds:
+            return math.inf
         return self._budget.next_at
 
     def _is_cue(self, execution: Execution, enabled: Sequence[Task]) -> bool:
@@ -356,6 +368,7 @@ class Rounds:
         what: _Try,
     ) -> int:
         """In a copy: execute a fragment from here on; the step of the next visit."""
+        self._is_copy = True
         _signal(signal.SIGINT, signal.SIG_IGN)
         _signal(signal.SIGSYS, self._stopped)
         if not execution.outside.alarm_set:

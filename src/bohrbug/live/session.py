@@ -77,6 +77,9 @@ def run_live(
         live: how rounds are made.
         on_crash: called before the program follows a fragment that has crashed, as nothing can be
             told afterwards.
+
+    Raises:
+        Exception: one of ours.
     """
     rounds = Rounds(live)
     runtime = live_runtime_of(function, options, rounds)
@@ -105,6 +108,8 @@ def run_live(
                 trace = runtime.execute(plan, learn=False).trace
         finally:
             guard.stop()
+        if rounds.error is not None:
+            raise rounds.error
         return _result(runtime, rounds, trace, trace.outcome, began)
 
 

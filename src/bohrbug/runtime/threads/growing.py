@@ -21,7 +21,10 @@ if TYPE_CHECKING:
     from bohrbug.runtime.threads.runtime import ThreadsRuntime
 
 COLLECTED_EVERY = 20_000
-"""Steps from one collection of garbage to the next: nobody else collects it."""
+"""Steps from one collection of young garbage to the next: nobody else collects it."""
+
+FULL_EVERY = 10
+"""One of so many collections is of all garbage."""
 
 
 class Growing:
@@ -36,6 +39,7 @@ class Growing:
         self.growth: list[Growth] = []
         self.points: frozenset[PlaceKey] = frozenset()
         self._collect_at = COLLECTED_EVERY
+        self._collections = 0
 
     def keep_house(self, execution: Execution, step: int) -> int:
         """Collect garbage if it is time to; the step at which it is again.
@@ -45,7 +49,8 @@ class Growing:
         # Whoever computes for long here does not hang.
         execution.patience = math.inf
         if step >= self._collect_at:
-            gc.collect()
+            self._collections += 1
+            gc.collect(2 if self._collections % FULL_EVERY == 0 else 1)
             self._collect_at = step + COLLECTED_EVERY
         return self._collect_at
 
