@@ -37,12 +37,12 @@ def locked_increments() -> None:
 
     def work() -> None:
         nonlocal total
-        for _ in range(60_000):
+        for _ in range(200_000):
             with lock:
                 total += 1
 
     _together(work, 3)
-    assert total == 180_000
+    assert total == 600_000
 
 
 def producer_and_consumers() -> None:
@@ -57,13 +57,13 @@ def producer_and_consumers() -> None:
     threads = [threading.Thread(target=consume) for _ in range(2)]
     for thread in threads:
         thread.start()
-    for number in range(40_000):
+    for number in range(400_000):
         numbers.put(number)
     for _ in threads:
         numbers.put(None)
     for thread in threads:
         thread.join()
-    assert sorted(seen) == list(range(40_000))
+    assert sorted(seen) == list(range(400_000))
 
 
 def shared_object() -> None:
@@ -83,7 +83,7 @@ def shared_object() -> None:
     account = Account()
 
     def work() -> None:
-        for number in range(12_000):
+        for number in range(80_000):
             account.book(sum(range(number % 50)))
 
     _together(work, 4)

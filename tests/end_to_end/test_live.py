@@ -195,7 +195,7 @@ def test_functions_of_modules_are_seen_although_only_fragments_have_called_them(
     )
     done = folder.bohrbug("live", "uses.py")
     assert done.code == 1, done.out + done.err
-    assert any(functions for _, _, functions in folder.content()["growth"])
+    assert any(functions for _, _, functions, _ in folder.content()["growth"])
     replayed = folder.bohrbug("replay", str(folder.reproduction()))
     assert replayed.code == 1, replayed.out + replayed.err
 

@@ -272,14 +272,22 @@ def test_what_became_of_a_fragment_that_may_not_tell(copy: _Copy, was_late: bool
 def test_growth_comes_through_a_file_as_it_was() -> None:
     growth = (
         Growth(3, frozenset({("f.py", "g", 1, 2), ("f.py", "h", 3, 4)})),
-        Growth(9, frozenset(), frozenset({("m", "f.py", "g", 1)})),
+        Growth(9, frozenset(), frozenset({("m", "f.py", "g", 1)}), quiet=True),
     )
     text = json.dumps(growth_to_json(growth))
     assert growth_from_json(json.loads(text)) == growth
 
 
 @pytest.mark.parametrize(
-    "data", [3, [[1]], [["x", [], []]], [[1, [["f"]], []]], [[1, [], [["f"]]]]]
+    "data",
+    [
+        3,
+        [[1]],
+        [["x", [], [], False]],
+        [[1, [["f"]], [], False]],
+        [[1, [], [["f"]], False]],
+        [[1, [], [], 1]],
+    ],
 )
 def test_growth_that_is_damaged_is_refused(data: object) -> None:
     with pytest.raises(ValueError, match="growth"):

@@ -24,6 +24,7 @@ from bohrbug.exploration.result import Failure, Interpreter
 from bohrbug.model.cause_json import cause_from_json, cause_to_json
 from bohrbug.model.conditions import FunctionKey, Growth, PlaceKey
 from bohrbug.model.json_checks import (
+    a_bool,
     a_count,
     a_list,
     a_row,
@@ -203,7 +204,7 @@ def failure_from_json(data: dict[str, Any]) -> Failure:
 
 def growth_to_json(growth: Sequence[Growth]) -> list[Any]:
     """How a run became visible, as plain data: steps, with their points and functions in order."""
-    return [[each.step, sorted(each.points), sorted(each.functions)] for each in growth]
+    return [[each.step, sorted(each.points), sorted(each.functions), each.quiet] for each in growth]
 
 
 def growth_from_json(data: Any) -> tuple[Growth, ...]:
@@ -212,10 +213,11 @@ def growth_from_json(data: Any) -> tuple[Growth, ...]:
     Raises:
         ValueError: it is damaged.
     """
-    rows = [a_row(each, "growth", a_count, a_list, a_list) for each in a_list(data, "growth")]
+    shape = (a_count, a_list, a_list, a_bool)
+    rows = [a_row(each, "growth", *shape) for each in a_list(data, "growth")]
     return tuple(
-        Growth(step, frozenset(map(_a_point, points)), frozenset(map(_a_function, functions)))
-        for step, points, functions in rows
+        Growth(step, frozenset(map(_a_point, points)), frozenset(map(_a_function, names)), quiet)
+        for step, points, names, quiet in rows
     )
 
 

@@ -57,6 +57,9 @@ _ROUNDS_THAT_LOOK = 12
 _LATER_LOOKS = 6
 """After these, one of so many rounds has such a fragment."""
 
+_CALM_LOOKS = 3
+"""Fragments in a row that look in vain, after which functions without points are left alone."""
+
 _LOOKING_STEPS = 4
 """So many times as many steps as others may such a fragment do, as it makes more of them."""
 
@@ -179,6 +182,7 @@ class Rounds:
         self._functions: frozenset[FunctionKey] = frozenset()
         self._asked: set[FunctionKey] = set()
         self._grow_at = 0.0
+        self._calm = 0
         self._looks = 0
         self._fragment: Fragment | None = None
         self._following: _Following | None = None
@@ -255,6 +259,18 @@ class Rounds:
         ended = _monotonic()
         # Where all objects have to be looked at for it, it must not be done all the time.
         self._grow_at = ended + (ended - began) * _PAUSE_BETWEEN_GROWTH
+
+    def _calm_down(self, step: int, tries: Sequence[_Try]) -> None:
+        """Let functions that have no scheduling point be as fast as they are, if no more is found.
+
+        Fragments that look let them tell all the same.
+        """
+        if self._has_news():
+            self._calm = 0
+        elif any(what.looks for what in tries):
+            self._calm += 1
+            if self._calm == _CALM_LOOKS:
+                self.growing.grow(Growth(step, quiet=True))
 
     def _look_for_strays(self, execution: Execution) -> None:
         """A task that span was made to yield, at a moment that real time has chosen."""
@@ -336,6 +352,7 @@ class Rounds:
         # With more scheduling points the same choices would mean something else.
         is_news = bool(self._points or self._functions)
         is_worth_it = not is_news or any(each.end in HARMFUL for each in reports)
+        self._calm_down(step, tries)
         until = self._retire(execution, step, reports, tries) if reports and is_worth_it else 0
         ended = _monotonic()
         self._budget.spend(began, ended)

@@ -65,11 +65,14 @@ class Growth:
         step: the number of the step that came next.
         points: the data accesses that were scheduling points from there on, beside those before.
         functions: that were rewritten then, although they were only about to be called.
+        quiet: functions without a point no longer tell their accesses when they are called; and if
+            there is no point at all, nothing is told.
     """
 
     step: int
     points: frozenset[PlaceKey] = frozenset()
     functions: frozenset[FunctionKey] = frozenset()
+    quiet: bool = False
 
 
 ORDINARY = Conditions()

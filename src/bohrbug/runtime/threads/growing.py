@@ -59,7 +59,7 @@ class Growing:
         assert self.runtime is not None
         self.growth.append(growth)
         self.points |= growth.points
-        self.runtime.grow(growth.points, growth.functions)
+        self.runtime.grow(growth)
 
     def forget(self, steps: int) -> None:
         """The first so many steps are forgotten."""

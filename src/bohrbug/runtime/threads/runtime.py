@@ -11,7 +11,7 @@ from types import CodeType
 from typing import Self
 
 from bohrbug.accelerator import native
-from bohrbug.model.conditions import FunctionKey, Level, PlaceKey
+from bohrbug.model.conditions import FunctionKey, Growth, Level, PlaceKey
 from bohrbug.model.outcome import UNMET
 from bohrbug.model.plan import Plan
 from bohrbug.model.trace import Trace
@@ -405,9 +405,7 @@ class ThreadsRuntime:
             # There is no later execution, from the start of which others could tell.
             or self._settings.is_live
         )
-        self._instrumentation.let_tell(
-            None if all_tell else lambda code: points.are_in(code) or may_inspect(code)
-        )
+        self._instrumentation.let_tell(None if all_tell else self._may_matter)
         execution.sink = sink
         execution.nudge = self._nudge
         self._spin_sink = None
@@ -415,6 +413,10 @@ class ThreadsRuntime:
             # Nothing is rewritten yet: what spins now can't be seen, but found.
             execution.patience = FIRST_PATIENCE
         hooks.set_sink(sink)
+
+    def _may_matter(self, code: CodeType) -> bool:
+        """Whether a function has anything to tell that could be a scheduling point."""
+        return self._points.are_in(code) or may_inspect(code)
 
     def _nudge(self) -> None:
         """Called in another thread: make a task of the running execution yield to another one.
@@ -479,21 +481,26 @@ class ThreadsRuntime:
         """Let functions be rewritten before they are called for the first time."""
         self._instrumentation.rewrite(codes)
 
-    def grow(self, points: frozenset[PlaceKey], functions: frozenset[FunctionKey]) -> None:
+    def grow(self, growth: Growth) -> None:
         """Between two steps: rewrite what was called up to now, and let more accesses be points.
 
         Parameters:
-            points: those that are to be scheduling points from here on, beside the others.
-            functions: that are to be rewritten, too.
+            growth: by what; its step does not matter.
         """
         codes = [code for code, _ in self._discovery.take()]
-        if functions:
-            codes += self._instrumentation.find(functions)
+        if growth.functions:
+            codes += self._instrumentation.find(growth.functions)
         if self._instrumentation.rewrite(codes):
             self._points.add_wanted()
-        if points:
-            self._points.use(self._points.wanted | points)
+        if growth.points:
+            self._points.use(self._points.wanted | growth.points)
         self._instrumentation.let_tell(None)
+        assert self.execution is not None
+        if growth.quiet:
+            self._instrumentation.let_tell(self._may_matter)
+        # Frames that run already tell for as long as anybody listens.
+        is_listening = bool(self._points.wanted) or not growth.quiet
+        hooks.set_sink(self.execution.sink if is_listening else None)
         # It may make tasks yield again that spin.
         self._spin_sink = None
 
@@ -520,6 +527,7 @@ class ThreadsRuntime:
         assert execution is not None
         detector = self._make_detector(execution)
         variables = Variables(execution, self._types)
+        self._instrumentation.let_tell(None)
         points = PlaceSet(self.known_places())
         sink = WatchingSink(detector, variables, execution, execution.access, points)
         sink.enabled = True
