@@ -57,7 +57,7 @@ _ROUNDS_THAT_LOOK = 12
 _LATER_LOOKS = 6
 """After these, one of so many rounds has such a fragment."""
 
-_CALM_LOOKS = 3
+_CALM_LOOKS = 2
 """Fragments in a row that look in vain, after which functions without points are left alone."""
 
 _LOOKING_STEPS = 4
