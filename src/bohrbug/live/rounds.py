@@ -7,6 +7,7 @@ snapshot is a copy of the process, in which all tasks go on as they are greenlet
 
 from __future__ import annotations
 
+import faulthandler
 import importlib
 import math
 import os
@@ -391,6 +392,8 @@ class Rounds:
         if not execution.outside.alarm_set:
             _signal(signal.SIGALRM, self._late)
             _setitimer(signal.ITIMER_REAL, self._options.patience)
+        # What tells of a crash looks at files for that, and would be stopped before it is one.
+        faulthandler.disable()
         copies.hold_back(descriptor)
         copies.pretend(self._process)
         runtime = self.growing.runtime
