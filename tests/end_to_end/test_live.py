@@ -505,9 +505,57 @@ def test_a_long_run_keeps_its_last_steps_only(folder: Folder) -> None:
 
 
 def test_what_is_forgotten_changes_nothing(folder: Folder) -> None:
-    folder.write("fine.py", FINE)
-    short = folder.bohrbug("live", "--seconds", "0.0001", "--history", "100", "fine.py")
-    whole = folder.bohrbug("live", "--seconds", "0.0001", "fine.py")
+    """Neither who has its turn when loops yield and time passes, nor what is joined."""
+    folder.write(
+        "turns.py",
+        """
+        import queue, threading, time
+
+        done = []
+        numbers = queue.Queue(3)
+        changed = threading.Condition()
+        turn = 0
+
+        def spin(own):
+            global turn
+            for _ in range(150):
+                while turn % 3 != own:
+                    time.sleep(0)
+                done.append(own)
+                turn += 1
+
+        def wait(own):
+            for _ in range(150):
+                with changed:
+                    changed.wait(0.01)
+                    done.append(own)
+                try:
+                    numbers.put(own, timeout=0.02)
+                except queue.Full:
+                    done.append(-own)
+
+        def take():
+            for _ in range(120):
+                time.sleep(0.015)
+                done.append(10 + numbers.get())
+                with changed:
+                    changed.notify()
+
+        for _ in range(2):
+            threads = [threading.Thread(target=spin, args=(own,)) for own in range(3)]
+            threads += [threading.Thread(target=wait, args=(own,)) for own in (3, 4)]
+            threads += [threading.Thread(target=take)]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+        print(done)
+        """,
+    )
+    without = ("live", "--seconds", "0.0001", "turns.py")
+    whole = folder.bohrbug(*without)
+    short = folder.bohrbug(without[0], "--history", "50", *without[1:])
+    assert whole.code == 0, whole.err
     assert short.out == whole.out
     steps = [re.findall(r"([\d,]+) steps", done.err) for done in (short, whole)]
     assert steps[0] == steps[1] != []

@@ -244,7 +244,8 @@ class Rounds:
                 # They have shown more of what is to come: try again, and see it.
                 self._grow(step)
             now = _monotonic()
-        return min(kept, step + gap_until(self._next_at(now), now, self._pace))
+        too_many = max(2 * self._options.history, step + 1)
+        return min(kept, too_many, step + gap_until(self._next_at(now), now, self._pace))
 
     def _has_news(self) -> bool:
         runtime = self.growing.runtime
