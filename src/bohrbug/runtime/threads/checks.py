@@ -37,6 +37,7 @@ class Checks:
         "_has_been_lonely",
         "_invariant",
         "_jumps",
+        "_next_look_at_time",
         "_next_visit",
         "_since",
         "_step_limit",
@@ -61,6 +62,7 @@ class Checks:
         execution.next_check = usual if invariant is None and visitor is None else 0
         self._visitor = visitor
         self._next_visit = 0
+        self._next_look_at_time = usual
 
     def limit_steps(self, steps: int) -> None:
         """There may be no more steps than this."""
@@ -79,7 +81,9 @@ class Checks:
         Otherwise a program that spins beside many short sleeps would reach its limit.
         """
         self._has_been_lonely = True
-        self._execution.next_check = min(self._execution.next_check, step + LONELY_STEPS_LATER)
+        soon = step + LONELY_STEPS_LATER
+        self._next_look_at_time = min(self._next_look_at_time, soon)
+        self._execution.next_check = min(self._execution.next_check, soon)
 
     def make(self, step: int, sleeping: list[Task], enabled: list[Task]) -> bool:
         """Check what is due; false ends the execution.
@@ -112,10 +116,13 @@ class Checks:
             if len(execution.all_tasks) + len(execution.loop_tasks) > 1:
                 self._check_invariant(self._invariant)
             return not execution.aborting
-        if sleeping and not execution.ending.aftermath:
-            self._pass_time(step, sleeping, len(enabled))
-        pause = LONELY_STEPS_LATER if self._has_been_lonely else LONELY_STEPS
-        execution.next_check = min(self._step_limit, step + pause)
+        # Visits come at any step: when time passes must not depend on them.
+        if visitor is None or step >= self._next_look_at_time:
+            if sleeping and not execution.ending.aftermath:
+                self._pass_time(step, sleeping, len(enabled))
+            pause = LONELY_STEPS_LATER if self._has_been_lonely else LONELY_STEPS
+            self._next_look_at_time = step + pause
+        execution.next_check = min(self._step_limit, self._next_look_at_time)
         if visitor is not None:
             execution.next_check = min(execution.next_check, self._next_visit)
         return True
@@ -130,8 +137,8 @@ class Checks:
 
     def forget(self, steps: int) -> None:
         """The first so many steps are forgotten, and those after them have other numbers."""
-        self._since = max(self._since - steps, 0)
-        self._next_visit = max(self._next_visit - steps, 0)
+        self._since -= steps
+        self._next_look_at_time -= steps
 
     def _pass_time(self, step: int, sleeping: list[Task], enabled: int) -> None:
         """Let virtual time pass if it has not for as long as so many steps take in reality."""
