@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import queue
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -34,23 +35,24 @@ class _Forgetting(Regrowing):
         return step + 7
 
 
-def _executed(program: Callable[[], object], kept: int) -> tuple[_Forgetting, list[Any]]:
+def _executed(program: Any, done: list[Any], kept: int) -> tuple[_Forgetting, list[Any]]:
     visitor = _Forgetting(kept)
     options = ExploreOptions(max_steps=10**9, timeouts="late", hang_seconds=0.0)
-    runtime = live_runtime_of(program, options, visitor)
+    runtime = live_runtime_of(lambda: program(done), options, visitor)
     visitor.growing.runtime = runtime
     with runtime:
+        runtime.rewrite_first([program.__code__])
         trace = runtime.execute(Plan(conditions=options.conditions()), learn=False).trace
         assert not trace.outcome.is_failure, trace.outcome
         return visitor, list(trace.choices)
 
 
-def _same(program: Callable[[list[Any]], object], kept: int) -> None:
+def _same(program: Any, kept: int) -> None:
     """What a program does, and its last steps, are the same whether or not it forgets."""
     whole: list[Any] = []
     short: list[Any] = []
-    _, all_choices = _executed(lambda: program(whole), 0)
-    visitor, last_choices = _executed(lambda: program(short), kept)
+    _, all_choices = _executed(program, whole, 0)
+    visitor, last_choices = _executed(program, short, kept)
     assert short == whole
     assert visitor.forgotten
     assert visitor.forgotten + len(last_choices) == len(all_choices)
@@ -104,18 +106,17 @@ def test_who_has_ended_is_known() -> None:
     """Nobody has waited for these threads: what the only task that is left asks may come before."""
 
     def program(done: list[Any]) -> None:
-        lock = threading.Lock()
+        numbers: queue.Queue[int] = queue.Queue()
 
         def work() -> None:
-            for _ in range(300):
-                with lock:
-                    done.append(threading.active_count())
+            for number in range(100):
+                numbers.put(number)
 
         for _ in range(3):
             threading.Thread(target=work).start()
             time.sleep(1.0)
             for _ in range(100):
-                with lock:
-                    done.append(threading.active_count())
+                # A step, unless nobody can have changed it by then.
+                done.append(numbers.unfinished_tasks)
 
     _same(program, 50)
