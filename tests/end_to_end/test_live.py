@@ -114,6 +114,14 @@ def test_a_bug_is_found_in_the_run_itself_and_can_be_replayed(folder: Folder) ->
     assert _left(folder) == []
 
 
+def test_a_debugger_looks_at_the_program_as_it_stands(folder: Folder) -> None:
+    folder.write("pool.py", POOL + "\n    run(2000)\n")
+    done = folder.bohrbug("live", "--pdb", "pool.py", stdin="p self.used == {connection}\nq\n")
+    assert done.code == 1
+    assert "AssertionError leaves task" in done.err
+    assert "(Pdb) True" in done.out
+
+
 def test_the_same_seed_tries_the_same(folder: Folder) -> None:
     folder.write("pool.py", POOL + "\n    run(2000)\n")
     for _ in range(2):

@@ -367,13 +367,14 @@ class Rounds:
         options, rounds = self._options, self.figures.rounds
         window = options.window
         others = options.fragments - 1
-        tries = [_Try(NonPreemptive(), window)]
+        looking = []
         if others and (rounds < _ROUNDS_THAT_LOOK or rounds % _LATER_LOOKS == 0):
             others -= 1
             seed = self._draw.getrandbits(32)
-            tries.append(_Try(UniformRandom(seed), window * _LOOKING_STEPS, looks=True))
-        tries += [_Try(each, window) for each in policies(self._draw, others, tasks, window)]
-        return tries
+            looking = [_Try(UniformRandom(seed), window * _LOOKING_STEPS, looks=True)]
+        drawn = [_Try(each, window) for each in policies(self._draw, others, tasks, window)]
+        # Of two that fail the first is followed: rather one that makes fewer steps.
+        return [_Try(NonPreemptive(), window), *drawn, *looking]
 
     def _leave_alone(self, others: Sequence[copies.Copy]) -> None:
         """In a copy: it has nothing to do with those that were made before it."""
