@@ -36,7 +36,7 @@ class LiveOptions:
     seconds: float | None = None
     workers: int | None = None
     patience: float = 0.5
-    history: int = 50_000
+    history: int = 200_000
     seed: int = 0
     debug: bool = False
 
