@@ -112,7 +112,8 @@ def test_nothing_is_loaded_without_the_option(folder: Folder) -> None:
             loaded = {"greenlet", "bytecode", "rich", "click"} & set(sys.modules)
             assert not loaded
             ours = {name for name in sys.modules if name.startswith("bohrbug")}
-            plugin = {"bohrbug.pytest_plugin", "bohrbug.pytest_plugin.message_options"}
+            options = ("live_options", "message_options")
+            plugin = {"bohrbug.pytest_plugin", *map("bohrbug.pytest_plugin.{}".format, options)}
             entry = {name for name in ours if name.startswith("bohrbug_entry")}
             assert ours - entry <= {"bohrbug", "bohrbug.settings", "bohrbug.paths", *plugin}
             assert type(threading.Lock()) is _thread.LockType

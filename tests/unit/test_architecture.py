@@ -16,6 +16,7 @@ PACKAGE = Path(__file__).parent.parent.parent / "src" / "bohrbug"
 
 LAYERS = (
     ("cli", "pytest_plugin", "debugger", "api", "__main__"),
+    ("live",),
     ("platforms",),
     ("report", "export"),
     ("exploration",),

@@ -11,9 +11,13 @@ from click.testing import CliRunner
 
 from bohrbug.cli import main
 from bohrbug.cli.help import OTHERS, SECTIONS, default_in_words
+from bohrbug.cli.live import live
 from bohrbug.exploration.options import ExploreOptions
+from bohrbug.live.options import LiveOptions
 from bohrbug.settings import OPTIONS
 
+ROUNDS = ("budget", "window", "fragments", "patience", "history", "seed")
+HOW_TO = Path(__file__).parents[2] / "docs" / "how-to" / "run-live.md"
 REFERENCE = Path(__file__).parent.parent.parent / "docs" / "reference" / "options.md"
 
 
@@ -28,8 +32,21 @@ def test_each_option_of_run_stands_in_one_section() -> None:
     assert re.findall(r"--([a-z-]+)", others) == ["json", "verbose", "quiet", "help"]
 
 
+def test_each_option_of_live_tells_its_default() -> None:
+    told = CliRunner().invoke(live, ["--help"]).output
+    for flag in ROUNDS:
+        default = getattr(LiveOptions(), flag)
+        assert re.search(rf"--{flag} \w+ [^[]*\[default:\s+{default:g}\]", told), flag
+
+
+def test_the_how_to_has_all_options_of_rounds_and_their_defaults() -> None:
+    rows = dict(re.findall(r"^\| `--([a-z]+) \w+` \| ([^|]+) \|", HOW_TO.read_text("utf-8"), re.M))
+    for flag in ROUNDS:
+        assert rows[flag] == f"{getattr(LiveOptions(), flag):g}"
+
+
 def test_sections_name_options_that_exist() -> None:
-    there = {option.name for option in main.commands["run"].params}
+    there = {option.name for option in [*main.commands["run"].params, *live.params]}
     assert {name for names in SECTIONS.values() for name in names} <= there
 
 

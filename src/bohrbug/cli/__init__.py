@@ -69,8 +69,12 @@ def _main(wanted: str = "") -> Group:
     group: Group = importlib.import_module("bohrbug.cli.commands").main
     if wanted in group.commands:
         return group
+    if wanted == "live":
+        group.add_command(importlib.import_module("bohrbug.cli.live").live)
+        return group
     group.add_command(importlib.import_module("bohrbug.cli.stepping").step)
     group.add_command(importlib.import_module("bohrbug.cli.export").export)
+    group.add_command(importlib.import_module("bohrbug.cli.live").live)
     for name, home in _OF_MESSAGES.items():
         group.add_command(getattr(importlib.import_module(home), name.replace("-", "_")), name)
     return group

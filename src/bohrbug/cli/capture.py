@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import sys
 from collections.abc import Callable
+from types import CodeType
 
 
 class OutputKeeper:
@@ -30,6 +31,11 @@ class OutputKeeper:
         the test had returned, it is the output of the last execution.
         """
         return self._failing if self._failing is not None else self._last
+
+    @property
+    def codes(self) -> tuple[CodeType, ...]:
+        """What the test has so: the code that is rewritten before it is executed only once."""
+        return tuple(getattr(self._function, "codes", ()))
 
     def so_far(self) -> str:
         """Output of the execution that is running, or else of the last one."""

@@ -99,6 +99,7 @@ def main() -> None:
     bohrbug run script.py                 explore a script
     bohrbug run package.module:function   explore a function
     bohrbug run -- ./program argument     explore a native program
+    bohrbug live script.py                run a script once, and try what could come next
     bohrbug replay .bohrbug/FILE.json     replay a failure (--pdb: look into it)
 
     Options of explorations can be given in [tool.bohrbug] of pyproject.toml, too.

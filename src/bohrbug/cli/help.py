@@ -10,6 +10,7 @@ import click
 from bohrbug.exploration.options import ExploreOptions
 
 SECTIONS: Mapping[str, tuple[str, ...]] = {
+    "Rounds": ("budget", "window", "fragments", "rounds", "patience", "history", "debug"),
     "Search": (
         *("strategy", "executions", "seconds", "bound", "depth", "seed", "predict", "workers"),
         "go_on",

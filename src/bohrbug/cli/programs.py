@@ -63,6 +63,7 @@ class Script:
         # What the script finds, and not what we have copied.
         vars(self._module)["__builtins__"] = builtins
         # A function, and always the same, so that its code can be rewritten.
+        self._code = code
         self._body = types.FunctionType(code, vars(self._module))
         self._folder = str(Path(absolute).parent)
 
@@ -83,6 +84,11 @@ class Script:
         except SystemExit as error:
             if error.code not in (None, 0):
                 raise
+
+    @property
+    def codes(self) -> tuple[types.CodeType, ...]:
+        """The code that is executed, with that of all functions in it."""
+        return (self._code,)
 
     def target(self) -> dict[str, Any]:
         """How a reproduction file names it."""

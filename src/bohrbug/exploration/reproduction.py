@@ -6,7 +6,7 @@ import hashlib
 import json
 import platform
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, astuple, dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -22,7 +22,9 @@ from bohrbug.exploration.program_text import (
 )
 from bohrbug.exploration.result import Failure, Interpreter
 from bohrbug.model.cause_json import cause_from_json, cause_to_json
+from bohrbug.model.conditions import FunctionKey, Growth, PlaceKey
 from bohrbug.model.json_checks import (
+    a_bool,
     a_count,
     a_list,
     a_row,
@@ -188,6 +190,7 @@ def failure_to_json(failure: Failure) -> dict[str, Any]:
         "interpreter": failure.interpreter.value,
         "cause": cause_to_json(failure.cause),
         "accesses": [list(astuple(access)) for access in failure.accesses],
+        **({} if failure.growth is None else {"growth": growth_to_json(failure.growth)}),
         "plan": plan_to_json(failure.plan),
         "trace": trace_to_json(failure.trace),
     }
@@ -217,7 +220,37 @@ def failure_from_json(data: dict[str, Any]) -> Failure:
             PointText(*a_row(row, "accesses", a_count, a_count, a_string, a_string))
             for row in a_list(data.get("accesses", []), "accesses")
         ),
+        growth=growth_from_json(data["growth"]) if "growth" in data else None,
     )
+
+
+def growth_to_json(growth: Sequence[Growth]) -> list[Any]:
+    """How a run became visible, as plain data: steps, with their points and functions in order."""
+    return [[each.step, sorted(each.points), sorted(each.functions), each.quiet] for each in growth]
+
+
+def growth_from_json(data: Any) -> tuple[Growth, ...]:
+    """What :func:`growth_to_json` wrote.
+
+    Raises:
+        ValueError: it is damaged.
+    """
+    shape = (a_count, a_list, a_list, a_bool)
+    rows = [a_row(each, "growth", *shape) for each in a_list(data, "growth")]
+    return tuple(
+        Growth(step, frozenset(map(_a_point, points)), frozenset(map(_a_function, names)), quiet)
+        for step, points, names, quiet in rows
+    )
+
+
+def _a_function(data: Any) -> FunctionKey:
+    module, file, name, line = a_row(data, "growth", a_string, a_string, a_string, a_count)
+    return module, file, name, line
+
+
+def _a_point(data: Any) -> PlaceKey:
+    file, function, line, offset = a_row(data, "growth", a_string, a_string, a_count, a_count)
+    return file, function, line, offset
 
 
 def _an_answer(data: Any) -> bool | None:

@@ -10,6 +10,7 @@ from bohrbug.exploration.prediction import Prediction
 from bohrbug.exploration.program_text import PointText
 from bohrbug.exploration.verdicts import Verdict, VerdictKind
 from bohrbug.model.cause import Cause
+from bohrbug.model.conditions import Growth
 from bohrbug.model.outcome import Outcome, Race
 from bohrbug.model.plan import Plan
 from bohrbug.model.trace import Trace
@@ -55,6 +56,8 @@ class Failure:
         cause: the orderings that make the test fail, if they were looked for and found.
         happens_afresh: whether it happens in a process that has executed nothing before it;
             ``None`` if nobody looked.
+        growth: how a program that runs only once became visible, in the order of the steps;
+            ``None`` if it was executed before, and visible from the start.
     """
 
     outcome: Outcome
@@ -73,6 +76,7 @@ class Failure:
     reproduction: Path | None = None
     cause: Cause | None = field(default=None, repr=False)
     happens_afresh: bool | None = None
+    growth: tuple[Growth, ...] | None = field(default=None, repr=False)
 
 
 @dataclass(slots=True)

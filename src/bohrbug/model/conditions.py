@@ -10,6 +10,10 @@ PlaceKey = tuple[str, str, int, int]
 """A place as plain data: file name, function, its first line, byte offset in its code."""
 
 
+FunctionKey = tuple[str, str, str, int]
+"""A function as plain data: module, file name, name, and its first line."""
+
+
 def place_key(place: Any) -> PlaceKey:
     """What names a place, a code object and a byte offset, in another process."""
     code, offset = place
@@ -58,6 +62,26 @@ class Conditions:
     max_steps: int = 300_000
     origin: str = ""
     memory: str = SC
+
+
+@dataclass(frozen=True, slots=True)
+class Growth:
+    """At a step of an execution that runs only once, more of it became visible.
+
+    The functions that were called up to then were rewritten.
+
+    Parameters:
+        step: the number of the step that came next.
+        points: the data accesses that were scheduling points from there on, beside those before.
+        functions: that were rewritten then, although they were only about to be called.
+        quiet: functions without a point no longer tell their accesses when they are called; and if
+            there is no point at all, nothing is told.
+    """
+
+    step: int
+    points: frozenset[PlaceKey] = frozenset()
+    functions: frozenset[FunctionKey] = frozenset()
+    quiet: bool = False
 
 
 ORDINARY = Conditions()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from bohrbug.pytest_plugin.live_options import add_live_options
 from bohrbug.pytest_plugin.message_options import add_message_options
 from bohrbug.settings import OPTIONS
 
@@ -37,6 +38,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="with --bohrbug-replay: replay so many times",
     )
     add_message_options(group)
+    add_live_options(group)
     group.addoption(
         "--bohrbug-forget",
         action="store_true",
@@ -84,7 +86,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     """Take control early, before test modules are imported; or do nothing."""
     config.addinivalue_line("markers", MARKER)
-    if config.getoption("bohrbug") or config.getoption("bohrbug_replay"):
+    if any(config.getoption(name) for name in ("bohrbug", "bohrbug_replay", "bohrbug_live")):
         _leave_our_asserts_alone(config)
         from bohrbug.pytest_plugin.plugin import register
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import inspect
 import shutil
 import sys
 import traceback
 from pathlib import Path
+from types import CodeType
 
 import pytest
 
@@ -51,6 +53,12 @@ class ItemExecution(TellsOfLogged):
         self._notes = internals.notes_of(item)
         self._kept = list(internals.sections_of(item))
         self._failing_sections: internals.Sections | None = None
+
+    @property
+    def codes(self) -> tuple[CodeType, ...]:
+        """The code that is rewritten before the test is executed only once."""
+        code = getattr(inspect.unwrap(self.item.obj), "__code__", None)
+        return () if code is None else (code,)
 
     def note_subtest(self, error: BaseException) -> None:
         """A subtest failed: the execution goes on to the end of the test, and has failed then."""

@@ -21,12 +21,15 @@ from bohrbug.exploration.reproduction import (
 from bohrbug.exploration.result import Failure, Result, Verdict, VerdictKind
 from bohrbug.exploration.surroundings import Surroundings
 from bohrbug.exploration.verdicts import has_seen_a_failure
+from bohrbug.live.options import LiveOptions
+from bohrbug.live.session import LiveResult
 from bohrbug.platforms.threads.platform import explorer_of
 from bohrbug.platforms.threads.replaying import replay
 from bohrbug.pytest_plugin import async_items, internals
 from bohrbug.pytest_plugin.alarms import AlarmGuard
 from bohrbug.pytest_plugin.execution import ItemExecution
 from bohrbug.pytest_plugin.foreign_loops import ForeignLoops
+from bohrbug.pytest_plugin.live import LiveItem, live_data
 from bohrbug.pytest_plugin.measuring import one_tracer_for_all_tasks
 from bohrbug.pytest_plugin.progress import SessionProgress
 from bohrbug.pytest_plugin.remembering import update_memory
@@ -109,6 +112,8 @@ class ItemProtocol:
             with self._plugin.running(execution), execution.remains:
                 if self._plugin.reproduction is not None:
                     self._replay(report, self._plugin.reproduction)
+                elif self._plugin.live is not None:
+                    self._run_live(report, self._plugin.live)
                 else:
                     self._explore(report)
         finally:
@@ -272,6 +277,32 @@ class ItemProtocol:
             failed.text, path, line or 0, outcome.message
         )
 
+    # -- live ----------------------------------------------------------------------------
+
+    def _run_live(self, setup: pytest.TestReport, settings: LiveOptions) -> None:
+        item, execution, plugin = self._item, self._execution, self._plugin
+
+        def before_crash(result: LiveResult) -> None:
+            assert result.failure is not None
+            with self._uncaptured():
+                print(plugin.text_of(result.failure, item, _live_result(item, result)))
+
+        live = LiveItem(execution, plugin.options_for(item), settings, before_crash)
+        with one_tracer_for_all_tasks():
+            result = copy_context().run(live.run)
+        if execution.exit is not None:
+            raise execution.exit
+        failure = result.failure
+        if failure is None:
+            self._finish(setup, None, live_data(result))
+        else:
+            told = _live_result(item, result)
+            text = f"{plugin.text_of(failure, item, told)}\n{live.words_below(result)}"
+            data = live_data(result) | {"trouble": live.trouble}
+            self._finish(setup, _Failed(failure, text, told), data)
+        if result.interrupted:
+            raise KeyboardInterrupt
+
     # -- replaying -----------------------------------------------------------------------
 
     def _replay(self, setup: pytest.TestReport, reproduction: Reproduction) -> None:
@@ -350,6 +381,13 @@ class ItemProtocol:
         self._item.ihook.pytest_runtest_logreport(report=report)
         if call is not None and self._plugin.reproduction is None:
             internals.interact(self._item, call, report)
+
+
+def _live_result(item: pytest.Item, result: LiveResult) -> Result:
+    """A failure of a live run, as those of explorations are told of."""
+    assert result.failure is not None
+    verdict = Verdict(VerdictKind.FAILED)
+    return Result(item.nodeid, verdict, [result.failure], seconds=result.seconds)
 
 
 def _raiser(error: BaseException) -> Callable[[], object]:

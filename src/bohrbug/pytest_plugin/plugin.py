@@ -23,6 +23,7 @@ from bohrbug.exploration.result import Failure, Result
 from bohrbug.pytest_plugin import async_items, for_ci, hooks, internals
 from bohrbug.pytest_plugin.execution import ItemExecution
 from bohrbug.pytest_plugin.item_protocol import ItemProtocol
+from bohrbug.pytest_plugin.live import live_settings
 from bohrbug.pytest_plugin.measuring import tell_coverage
 from bohrbug.pytest_plugin.options import options_of, session_settings
 from bohrbug.pytest_plugin.remembering import memory_of
@@ -91,7 +92,9 @@ class BohrbugPlugin:
         self._timeouts: dict[str, float] = {}
         self._plain: dict[str, str] = {}
         self._summary = Summary()
-        self.memory = memory_of(config) if reproduction is None else None
+        self.live = live_settings(config)
+        is_explored = reproduction is None and self.live is None
+        self.memory = memory_of(config) if is_explored else None
         # The item that is being executed, by us and not as always.
         self._running: ItemExecution | None = None
 

@@ -75,11 +75,17 @@ class Summary:
     failures: list[str] = field(default_factory=list)
     reproductions: list[str] = field(default_factory=list)
     replayed: list[str] = field(default_factory=list)
+    live: list[tuple[int, int]] = field(default_factory=list)
 
     def add(self, data: dict[str, Any]) -> None:
         """Take note of one report."""
         if "replayed" in data:
             self.replayed.extend(data["replayed"].splitlines())
+            return
+        if "live" in data:
+            self.live.append(data["live"])
+            if data.get("trouble"):
+                self.trouble[data["trouble"]] += 1
             return
         if "plain" in data:
             self.plain[data["plain"]] += 1
@@ -108,9 +114,12 @@ class Summary:
             reporter: where to print to.
             with_failures: list the failures, as nothing above says how to see and to replay them.
         """
-        if not self.tests and not self.plain and not self.replayed:
+        if not (self.tests or self.plain or self.replayed or self.live):
             return
         reporter.section("Bohrbug")
+        if self.live:
+            self._write_live(reporter)
+            return
         for line in self.replayed:
             reporter.line(line)
         if self.replayed and not self.tests:
@@ -138,6 +147,15 @@ class Summary:
         self._list(reporter, "notes", self.notices)
         self._list(reporter, "data races seen", self.races)
         self._list(reporter, "races over an await seen", self.over_awaits)
+
+    def _write_live(self, reporter: pytest.TerminalReporter) -> None:
+        rounds, fragments = (sum(numbers) for numbers in zip(*self.live, strict=True))
+        made = f"{plural(rounds, 'round')} ({plural(fragments, 'fragment')})"
+        reporter.line(f"{plural(len(self.live), 'test')} run live: {made}")
+        for reason, count in self.plain.items():
+            reporter.line(f"not run live: {plural(count, 'test')}, {reason}")
+        for what in self.trouble:
+            reporter.line(what)
 
     def _list_untimely(self, reporter: pytest.TerminalReporter) -> None:
         """Tests that fail only if a timeout fires early: no failures, but worth a word."""

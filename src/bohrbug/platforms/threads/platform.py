@@ -31,6 +31,7 @@ from bohrbug.monitors.witness import Witness
 from bohrbug.platforms.threads.explaining import ThreadExplainer
 from bohrbug.runtime.threads.execution import Execution
 from bohrbug.runtime.threads.loops.logged import TellingOfLogged, TellsOfLogged
+from bohrbug.runtime.threads.monitoring import Visitor
 from bohrbug.runtime.threads.rewrite.scope import Scope
 from bohrbug.runtime.threads.runtime import ThreadsRuntime
 from bohrbug.runtime.threads.settings import EXTERNAL_PATIENCE, Settings
@@ -222,6 +223,36 @@ def runtime_of(
         invariant,
         explainer,
         let_go,
+    )
+
+
+def live_runtime_of(
+    function: Callable[[], object],
+    options: ExploreOptions,
+    visitor: Visitor,
+    invariant: Callable[[], object] | None = None,
+    explainer: ThreadExplainer | None = None,
+) -> ThreadsRuntime:
+    """The runtime for a program that runs only once, or for the replay of such a run.
+
+    Parameters:
+        function, options, explainer: see :func:`runtime_of`.
+        visitor: looks in on it, and lets it grow.
+        invariant: see :class:`ThreadsRuntime`; in place of that of the options.
+    """
+    settings = replace(
+        settings_of(options), is_live=True, external_patience=math.inf, leak_steps=options.max_steps
+    )
+    return ThreadsRuntime(
+        partial(from_a_seed, TellingOfLogged(function, options.asyncio_errors == "fail")),
+        settings,
+        Level(options.level),
+        Scope(options.scope),
+        explainer if explainer is not None else ThreadExplainer(),
+        KnownRaces().detector,
+        races_over_awaits,
+        invariant if invariant is not None else options.invariant,
+        visitor=visitor,
     )
 
 

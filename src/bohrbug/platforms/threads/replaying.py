@@ -30,10 +30,11 @@ from bohrbug.model.outcome import Outcome
 from bohrbug.model.plan import Aligned, Plan
 from bohrbug.model.trace import Trace
 from bohrbug.platforms.threads.explaining import ThreadExplainer
-from bohrbug.platforms.threads.platform import ThreadsPlatform, runtime_of
+from bohrbug.platforms.threads.platform import ThreadsPlatform, live_runtime_of, runtime_of
 from bohrbug.platforms.threads.recorded_points import find_functions
 from bohrbug.runtime.threads.control import current
 from bohrbug.runtime.threads.execution import Execution
+from bohrbug.runtime.threads.growing import Regrowing
 from bohrbug.runtime.threads.rewrite.place import Place
 from bohrbug.runtime.threads.task import Task
 
@@ -75,6 +76,8 @@ def replay(
     """
     state = random.getstate()
     try:
+        if reproduction.failure.growth is not None:
+            return _replay_of_one_run(reproduction, function, times, debugger)
         alignment = align(reproduction.texts, current_text)
         edited = bool(alignment.changed)
         replays = _Replays(reproduction, function)
@@ -89,6 +92,41 @@ def replay(
         return replays.as_it_is_now(replayed, alignment)
     finally:
         random.setstate(state)
+
+
+def _replay_of_one_run(
+    reproduction: Reproduction,
+    function: Callable[[], object],
+    times: int,
+    debugger: Debugger | None,
+) -> Replay:
+    """Follow the plan of a program that has run only once, and let it grow as it did then."""
+    options, recorded = reproduction.options, reproduction.failure
+    assert recorded.growth is not None
+    expected = replace(recorded, plan=recorded.plan.under(options.conditions()))
+    replayed: list[Replay] = []
+    for _ in range(times):
+        watched = _Watched(debugger)
+        watched.active = True
+        regrowing = Regrowing(recorded.growth)
+        runtime = live_runtime_of(
+            function,
+            options,
+            regrowing,
+            options.invariant if debugger is None else watched.before_step,
+            watched,
+        )
+        regrowing.growing.runtime = runtime
+        with runtime:
+            runtime.rewrite_first(getattr(function, "codes", ()))
+            replayed.append(repeated(runtime, expected, 1))
+    differing = [each.difference for each in replayed if each.difference is not None]
+    return Replay(
+        replayed[-1].trace,
+        sum(each.reproduced for each in replayed),
+        times,
+        differing[0] if differing else None,
+    )
 
 
 class _Replays:

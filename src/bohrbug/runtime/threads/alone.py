@@ -49,6 +49,11 @@ class Ends:
         self._seen = len(rows)
         return not self._unordered
 
+    def forget(self, steps: int) -> None:
+        """The first so many rows are about to be removed."""
+        self.all_come_before()
+        self._seen -= steps
+
     def _order(self, resource: ResourceId) -> None:
         task = self._unordered.pop(resource, None)
         if task is not None:

@@ -17,6 +17,7 @@ from bohrbug.runtime.threads.task import Task
 
 if TYPE_CHECKING:
     from bohrbug.runtime.threads.execution import Execution
+    from bohrbug.runtime.threads.monitoring import Visitor
 
 
 class Checks:
@@ -27,6 +28,7 @@ class Checks:
         max_steps: steps after which it is taken for a livelock.
         invariant: called before every step from the second task on; what it
             raises, or a false result, decides the outcome.
+        visitor: looks in on it between two steps, until its outcome is decided.
     """
 
     __slots__ = (
@@ -35,12 +37,19 @@ class Checks:
         "_has_been_lonely",
         "_invariant",
         "_jumps",
+        "_next_look_at_time",
+        "_next_visit",
         "_since",
         "_step_limit",
+        "_visitor",
     )
 
     def __init__(
-        self, execution: Execution, max_steps: int, invariant: Callable[[], object] | None
+        self,
+        execution: Execution,
+        max_steps: int,
+        invariant: Callable[[], object] | None,
+        visitor: Visitor | None = None,
     ) -> None:
         self._execution = execution
         self._step_limit = max_steps
@@ -50,7 +59,10 @@ class Checks:
         self._jumps = self._since = 0
         self._invariant = invariant
         usual = max_steps if max_steps < LONELY_STEPS else LONELY_STEPS  # sooner than by min()
-        execution.next_check = usual if invariant is None else 0
+        execution.next_check = usual if invariant is None and visitor is None else 0
+        self._visitor = visitor
+        self._next_visit = 0
+        self._next_look_at_time = usual
 
     def limit_steps(self, steps: int) -> None:
         """There may be no more steps than this."""
@@ -69,7 +81,9 @@ class Checks:
         Otherwise a program that spins beside many short sleeps would reach its limit.
         """
         self._has_been_lonely = True
-        self._execution.next_check = min(self._execution.next_check, step + LONELY_STEPS_LATER)
+        soon = step + LONELY_STEPS_LATER
+        self._next_look_at_time = min(self._next_look_at_time, soon)
+        self._execution.next_check = min(self._execution.next_check, soon)
 
     def make(self, step: int, sleeping: list[Task], enabled: list[Task]) -> bool:
         """Check what is due; false ends the execution.
@@ -91,16 +105,40 @@ class Checks:
             self._extensions += 1
             execution.time_is_up = True
             self._step_limit = step + LONELY_STEPS
+        visitor = self._visitor
+        if visitor is not None and not execution.ending.aftermath:
+            if step >= self._next_visit:
+                self._visit(visitor, step, enabled)
+            # It may have let go of the steps before this one.
+            step = execution.steps
         if self._invariant is not None:
             execution.next_check = step + 1
             if len(execution.all_tasks) + len(execution.loop_tasks) > 1:
                 self._check_invariant(self._invariant)
             return not execution.aborting
-        if sleeping and not execution.ending.aftermath:
-            self._pass_time(step, sleeping, len(enabled))
-        pause = LONELY_STEPS_LATER if self._has_been_lonely else LONELY_STEPS
-        execution.next_check = min(self._step_limit, step + pause)
+        # Visits come at any step: when time passes must not depend on them.
+        if visitor is None or step >= self._next_look_at_time:
+            if sleeping and not execution.ending.aftermath:
+                self._pass_time(step, sleeping, len(enabled))
+            pause = LONELY_STEPS_LATER if self._has_been_lonely else LONELY_STEPS
+            self._next_look_at_time = step + pause
+        execution.next_check = min(self._step_limit, self._next_look_at_time)
+        if visitor is not None:
+            execution.next_check = min(execution.next_check, self._next_visit)
         return True
+
+    def _visit(self, visitor: Visitor, step: int, enabled: list[Task]) -> None:
+        execution = self._execution
+        execution.suspended += 1
+        try:
+            self._next_visit = visitor.visit(execution, step, enabled)
+        finally:
+            execution.suspended -= 1
+
+    def forget(self, steps: int) -> None:
+        """The first so many steps are forgotten, and those after them have other numbers."""
+        self._since -= steps
+        self._next_look_at_time -= steps
 
     def _pass_time(self, step: int, sleeping: list[Task], enabled: int) -> None:
         """Let virtual time pass if it has not for as long as so many steps take in reality."""

@@ -8,7 +8,8 @@ an operating system thread outside our control.
 from __future__ import annotations
 
 import _thread
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from bohrbug.accelerator import native
@@ -92,6 +93,16 @@ def controlled() -> Execution | None:
     ):
         return execution
     return None
+
+
+@contextmanager
+def nobody() -> Generator[None]:
+    """Within it no execution controls this process: what runs is no code of the program."""
+    execution, current.execution = current.execution, None
+    try:
+        yield
+    finally:
+        current.execution = execution
 
 
 def unseen(execution: Execution, ask: Callable[[], bool]) -> bool:

@@ -9,7 +9,7 @@ from greenlet import getcurrent
 
 from bohrbug.model.operation import CHOOSE, Operation
 from bohrbug.model.outcome import Divergence, Uncontrolled
-from bohrbug.model.plan import Choice, NonPreemptive, Plan
+from bohrbug.model.plan import Choice, NonPreemptive, Plan, Policy
 from bohrbug.model.site import site_of
 from bohrbug.paths import display_path
 from bohrbug.runtime.policies import Asked, decider_for, earliest
@@ -148,8 +148,11 @@ class Deciding:
         step = len(self.rows)
         yielded = self._yielding
         self._yielding = False
-        if step >= self.next_check and not self.checks.make(step, sleeping, enabled):
-            return self.root
+        if step >= self.next_check:
+            if not self.checks.make(step, sleeping, enabled):
+                return self.root
+            # Steps may have been forgotten.
+            step = len(self.rows)
         yielded = self._is_turn_over(step, enabled) or yielded
         if (yielded or self.time_is_up) and sleeping and enabled:
             self._idle_yields += 1
@@ -339,6 +342,27 @@ class Deciding:
     def _diverge(self, step: int, wanted: Choice, found: str) -> None:
         self.trace.divergence = Divergence(step, str(wanted), found)
         self._prefix_length = 0
+
+    def follow(self, choices: Sequence[Choice]) -> None:
+        """Make these choices next, then go on without preemptions."""
+        done: tuple[Choice, ...] = ("",) * len(self.rows)
+        self._prefix = (*done, *choices)
+        self._prefix_length = len(self._prefix)
+        self.decide_by(NonPreemptive())
+
+    def decide_by(self, policy: Policy) -> None:
+        """Let another policy decide from here on, where no choices are left to follow."""
+        self._non_preemptive = isinstance(policy, NonPreemptive)
+        self._decider = decider_for(policy, self.trace.effects)
+
+    def forget(self, steps: int) -> None:
+        """Let go of the first so many steps, see :mod:`.forgetting`."""
+        del self.rows[:steps]
+        self._prefix, self._prefix_length = (), 0
+        self._slice_began -= steps
+        for task in (*self.alive, *self.loop_tasks):
+            task.blocked_since -= steps
+            task.last_yield -= steps
 
     def leave_plan(self) -> None:
         """Go on without preemptions from here on, and let timeouts fire late."""

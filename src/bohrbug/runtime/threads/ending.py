@@ -94,6 +94,8 @@ class Ending:
         """An exception left a task."""
         execution = self._execution
         if not execution.aborting and self.aftermath is None:
+            if execution.visitor is not None:
+                execution.visitor.raised(task, error)
             with replaced_builtins.as_before():
                 outcome = self._explainer.exception(execution, task, error)
             execution.trace.raised = raised_at(outcome.stack)
@@ -138,6 +140,8 @@ class Ending:
         execution = self._execution
         if execution.aborting or self.aftermath is not None:
             return
+        if execution.visitor is not None:
+            execution.visitor.decided(outcome)
         if self.root_is_exiting:
             # The test has had its teardown.
             self.abort(outcome)

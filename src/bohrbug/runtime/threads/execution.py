@@ -80,6 +80,7 @@ class Execution(Deciding):
             access; called in another thread.
         nudged: it has done so.
         signals: those that wait for the root task, which stands for the main thread.
+        visitor: looks in on it between two steps.
     """
 
     __slots__ = (
@@ -106,13 +107,15 @@ class Execution(Deciding):
         "signals",
         "sink",
         "unraisablehook_before",
+        "visitor",
     )
 
     def __init__(self, plan: Plan, settings: Settings, shared: SharedTestState) -> None:
         self.ending = Ending(self, shared.explainer, shared.end_hooks)
         super().__init__(plan, settings, shared.names, self.ending.ask)
         conditions = plan.conditions
-        self.checks = Checks(self, conditions.max_steps, shared.invariant)
+        self.visitor = shared.visitor
+        self.checks = Checks(self, conditions.max_steps, shared.invariant, shared.visitor)
         self.outside = Outside(self)
         self.settings = settings
         self.pool = shared.pool
@@ -181,6 +184,8 @@ class Execution(Deciding):
             aftermath = self.ending.aftermath
             if aftermath is not None:
                 self.ending.let_the_rest_end()
+            if self.visitor is not None:
+                self.visitor.ends(self)
             self.ending.unwind_tasks()
         finally:
             control.current.execution = None
@@ -195,6 +200,12 @@ class Execution(Deciding):
         trace.forget()
         trace.seconds = _real_perf_counter() - started
         return trace
+
+    def forget(self, steps: int) -> None:
+        """Let go of the first so many steps, see :mod:`.forgetting`."""
+        self._ends.forget(steps)
+        self.checks.forget(steps)
+        super().forget(steps)
 
     def let_go(self) -> None:
         """Drop what refers back here, so that the execution dies without a garbage collection."""

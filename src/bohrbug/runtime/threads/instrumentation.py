@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable, Generator, Iterable
+import sys
+from collections.abc import Callable, Collection, Generator, Iterable
 from contextlib import contextmanager
 from functools import cache
 from types import CodeType
 from typing import Any
 
+from bohrbug.model.conditions import FunctionKey
 from bohrbug.model.site import site_of
-from bohrbug.runtime.threads.heap import all_functions, knows_functions
+from bohrbug.runtime.threads.heap import all_functions, functions_in, knows_functions
 from bohrbug.runtime.threads.rewrite import callables
 from bohrbug.runtime.threads.rewrite.functions import Rewriter
 from bohrbug.runtime.threads.rewrite.place import Place
@@ -103,6 +105,20 @@ class Instrumentation:
             self.all_tell = True
             self.has_grown = self._rewriter.install(fresh) > 0
         return fresh
+
+    def find(self, keys: Collection[FunctionKey]) -> list[CodeType]:
+        """The original code of functions that exist now, by what names them."""
+        modules = [sys.modules.get(module) for module in {key[0] for key in keys}]
+        namespaces = [vars(module) for module in modules if module is not None]
+        with all_in_sight():
+            functions = functions_in(namespaces, all_functions())
+        codes = {id(code): code for code in (self.original(each.__code__) for each in functions)}
+        names = {key[1:] for key in keys}
+        return [
+            code
+            for code in codes.values()
+            if (code.co_filename, code.co_qualname, code.co_firstlineno) in names
+        ]
 
     def is_followed(self, code: CodeType) -> bool:
         """See :meth:`.Rewriter.is_followed`."""

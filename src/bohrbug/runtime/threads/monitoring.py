@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 from bohrbug.model.outcome import Outcome
@@ -12,6 +12,35 @@ if TYPE_CHECKING:
     from bohrbug.runtime.policies import Asked
     from bohrbug.runtime.threads.execution import Execution
     from bohrbug.runtime.threads.task import Task
+
+
+class Visitor(Protocol):
+    """Looks in on an execution between two of its steps; what it does there is up to it."""
+
+    def visit(self, execution: Execution, step: int, enabled: Sequence[Task]) -> int:
+        """Between two steps.
+
+        Parameters:
+            execution: the execution.
+            step: the number of the one that comes next.
+            enabled: the tasks that can run.
+
+        Returns:
+            The number of the step before which it wants to look in again.
+        """
+        ...
+
+    def decided(self, outcome: Outcome) -> None:
+        """The execution fails."""
+
+    def raised(self, task: Task, error: BaseException) -> None:
+        """An exception has left a task, and nothing was made of it yet."""
+
+    def waits(self) -> None:
+        """What is outside our control is about to be waited for, in real time."""
+
+    def ends(self, execution: Execution) -> None:
+        """All that was to be executed was; what is left is unwound next."""
 
 
 class Explainer(Protocol):

@@ -132,7 +132,8 @@ class Outside:
         if not paced and not alarm:
             external = any(task.external for task in execution.alive)
             # A server that was asked to wait must find, too, that we have.
-            lag = min(ahead, patience) if self.has_answered else 0.0
+            is_paced = self.has_answered or (external and execution.settings.is_live)
+            lag = min(ahead, patience) if is_paced else 0.0
             if external and self._wait_for_what_is_on_its_way(ahead):
                 return None
             if (external or lag) and self.wait(lag, external_only=True):
@@ -186,6 +187,8 @@ class Outside:
             is_noted: what was waited for is a caveat.
         """
         execution = self._execution
+        if execution.visitor is not None:
+            execution.visitor.waits()
         # Whoever waits here does not spin.
         execution.patience = float("inf")
         deadline = _real_monotonic() + seconds

@@ -52,6 +52,11 @@ class AccessPoints:
         if wanted:
             self.places.update(self.known(wanted))
 
+    @property
+    def wanted(self) -> frozenset[PlaceKey]:
+        """What was last given to :meth:`use`."""
+        return self._wanted
+
     def missing(self) -> int:
         """How many are wanted that no function has which is rewritten."""
         return len(self._wanted.difference(map(place_key, self.places)))

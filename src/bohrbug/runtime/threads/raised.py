@@ -29,6 +29,11 @@ def _note(place: Place) -> None:
 Raising.tell = staticmethod(_note)
 
 
+def forget_raised() -> None:
+    """Let go of all that was noted so far, in the middle of an execution."""
+    _raised.clear()
+
+
 def raised_at(stack: tuple[Frame, ...]) -> Raised | None:
     """Who raised an exception, and when.
 

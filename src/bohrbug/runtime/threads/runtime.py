@@ -11,8 +11,8 @@ from types import CodeType
 from typing import Self
 
 from bohrbug.accelerator import native
-from bohrbug.model.conditions import Level, PlaceKey
-from bohrbug.model.outcome import UNMET, Access, Race
+from bohrbug.model.conditions import FunctionKey, Growth, Level, PlaceKey
+from bohrbug.model.outcome import UNMET, Race
 from bohrbug.model.plan import Plan
 from bohrbug.model.trace import Trace
 from bohrbug.runtime.policies import POLICIES
@@ -28,6 +28,11 @@ from bohrbug.runtime.threads import (
     thread_functions,
     thread_state,
 )
+from bohrbug.runtime.threads.assumptions import (
+    is_assumed,
+    is_synchronisation,
+    note_assumptions,
+)
 from bohrbug.runtime.threads.data.kinds import Kind, Types
 from bohrbug.runtime.threads.data.owners import WeakOwner
 from bohrbug.runtime.threads.data.places import PlaceSet
@@ -42,7 +47,7 @@ from bohrbug.runtime.threads.installation import installation
 from bohrbug.runtime.threads.instrumentation import Instrumentation, collect
 from bohrbug.runtime.threads.loops.access_log import AccessLog
 from bohrbug.runtime.threads.loops.cancelling import never_met
-from bohrbug.runtime.threads.monitoring import Explainer, RaceDetector, Watcher
+from bohrbug.runtime.threads.monitoring import Explainer, RaceDetector, Visitor, Watcher
 from bohrbug.runtime.threads.points import AccessPoints
 from bohrbug.runtime.threads.resources import ResourceTable, VariableState
 from bohrbug.runtime.threads.rewrite import (
@@ -102,6 +107,7 @@ class ThreadsRuntime:
         races_over_awaits: finds the races of what tasks of event loops have accessed.
         invariant: see :class:`Execution`.
         let_go: lets go of what is kept of an execution that failed, such as its traceback.
+        visitor: looks in on executions between their steps, if anybody does.
 
     Attributes:
         made: executions so far.
@@ -127,6 +133,7 @@ class ThreadsRuntime:
         races_over_awaits: RacesOverAwaits,
         invariant: Callable[[], object] | None = None,
         let_go: Callable[[], object] | None = None,
+        visitor: Visitor | None = None,
     ) -> None:
         self.function = function
         self._let_go = let_go
@@ -143,9 +150,9 @@ class ThreadsRuntime:
         self._points = AccessPoints(self._instrumentation)
         # Entered while the functions are rewritten otherwise than at first.
         self._otherwise = ExitStack()
-        self._types = Types(_is_synchronisation)
+        self._types = Types(is_synchronisation)
         self._shared = SharedTestState(
-            explainer, invariant, _END_HOOKS, thread_state.swap_running_loop
+            explainer, invariant, _END_HOOKS, thread_state.swap_running_loop, visitor=visitor
         )
         self._thread_names = thread_functions.ThreadNames()
         self.execution: Execution | None = None
@@ -364,11 +371,11 @@ class ThreadsRuntime:
         found = [] if deaths is None else deaths.end()
         found += execution.inspected.values()
         if detector is not None:
-            _note_assumptions(trace, detector)
+            note_assumptions(trace, detector)
             trace.races = [
                 race
                 for race in detector.races(lambda index: execution.all_tasks[index].id)
-                if not (_is_assumed(race.first) or _is_assumed(race.second))
+                if not (is_assumed(race.first) or is_assumed(race.second))
             ]
             found += self._places_found(detector)
         if log is not None:
@@ -422,13 +429,18 @@ class ThreadsRuntime:
         else:
             sink = PointSink(execution, variables, points.places)
         # Functions without a scheduling point need not tell their accesses all the time.
-        all_tell = watcher is not None or self._instrumentation.tells_breakers
+        all_tell = (
+            watcher is not None
+            or self._instrumentation.tells_breakers
+            # There is no later execution, from the start of which others could tell.
+            or self._settings.is_live
+        )
         if all_tell is not self._instrumentation.all_tell:
             self._instrumentation.let_tell(None if all_tell else points.are_in)
         execution.sink = sink
         execution.nudge = self._nudge
         self._spin_sink = None
-        if not self._instrumentation.codes:
+        if not (self._instrumentation.codes or self._settings.is_live):
             # Nothing is rewritten yet: what spins now can't be seen, but found.
             execution.patience = FIRST_PATIENCE
         hooks.set_sink(sink)
@@ -490,6 +502,73 @@ class ThreadsRuntime:
     def set_counters(self, counters: list[int]) -> None:
         """Nothing is counted here."""
 
+    # -- while an execution runs ---------------------------------------------------
+
+    def rewrite_first(self, codes: Iterable[CodeType]) -> None:
+        """Let functions be rewritten before they are called for the first time."""
+        self._instrumentation.rewrite(codes)
+
+    def grow(self, growth: Growth) -> None:
+        """Between two steps: rewrite what was called up to now, and let more accesses be points.
+
+        Parameters:
+            growth: by what; its step does not matter.
+        """
+        codes = [code for code, _ in self._discovery.take()]
+        if growth.functions:
+            codes += self._instrumentation.find(growth.functions)
+        if self._instrumentation.rewrite(codes):
+            self._points.add_wanted()
+        if growth.points:
+            self._points.use(self._points.wanted | growth.points)
+        self._instrumentation.let_tell(None)
+        assert self.execution is not None
+        if growth.quiet:
+            self._instrumentation.let_tell(self._points.are_in)
+        # Frames that run already tell for as long as anybody listens.
+        is_listening = bool(self._points.wanted) or not growth.quiet
+        hooks.set_sink(self.execution.sink if is_listening else None)
+        # It may make tasks yield again that spin.
+        self._spin_sink = None
+
+    @property
+    def has_news(self) -> bool:
+        """Whether functions were called that are not rewritten, since :meth:`grow` was called."""
+        return self._discovery.has_news
+
+    def called(self) -> frozenset[FunctionKey]:
+        """The functions that were called for the first time since :meth:`grow` was called."""
+        return frozenset(
+            (module, code.co_filename, code.co_qualname, code.co_firstlineno)
+            for code, module in self._discovery.news()
+            if self._scope.includes_module(module)
+        )
+
+    def watch_from_here(self) -> RaceDetector:
+        """Between two steps: let all accesses be scheduling points, and be watched, from here on.
+
+        Returns:
+            who watches them.
+        """
+        execution = self.execution
+        assert execution is not None
+        detector = self._make_detector(execution)
+        variables = Variables(execution, self._types)
+        self._instrumentation.let_tell(None)
+        points = PlaceSet(self.known_places())
+        sink = WatchingSink(detector, variables, execution, execution.access, points)
+        sink.enabled = True
+        execution.detector = detector
+        execution.sink = sink
+        hooks.set_sink(sink)
+        return detector
+
+    def found(self, detector: RaceDetector) -> frozenset[PlaceKey]:
+        """The accesses that matter by what a detector has seen, and are no points yet."""
+        assert self.execution is not None
+        looked_at = self.execution.inspected.values()
+        return self._points.find([*self._places_found(detector), *looked_at])
+
     # -- points as data ------------------------------------------------------------
 
     def known_points(self, keys: Iterable[PlaceKey]) -> PlaceSet:
@@ -548,33 +627,3 @@ if native is not None:
         Named,
         NO_ACCESSES,
     )
-
-
-def _note_assumptions(trace: Trace, detector: RaceDetector) -> None:
-    """Code in C that no table knows may have met another task: say what that is taken for."""
-    for place in detector.racy_places:
-        name = unknown.taken_as_one_step(place)
-        if name is not None:
-            trace.uncontrolled.assume(f"{name} as one step")
-
-
-def _is_assumed(access: Access) -> bool:
-    """Whether it is not known what an access does."""
-    return unknown.assumed_at(access.operation.place) is not None
-
-
-def _is_synchronisation(cls: type) -> bool:
-    """Types whose attributes are not variables of the program: they are modelled as a whole."""
-    return cls.__module__ in _MODELLED_MODULES
-
-
-_MODELLED_MODULES = frozenset(
-    {
-        "_thread",
-        "threading",
-        "queue",
-        "_queue",
-        "concurrent.futures._base",
-        "concurrent.futures.thread",
-    }
-)

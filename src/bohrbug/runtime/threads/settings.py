@@ -19,6 +19,8 @@ class Settings:
             control before an execution is given up.
         real_entropy: what the system gives at random is not the same in each execution.
         late_pauses: ``asyncio.sleep(0)`` may take more than one turn of its event loop.
+        is_live: the execution is the real one, which lasts as long as it takes: whoever waits for
+            something outside our control waits as long as it would natively.
         cancel: which tasks of event loops may be cancelled while they wait, see
             :mod:`.loops.cancelling`.
     """
@@ -28,4 +30,5 @@ class Settings:
     external_patience: float = EXTERNAL_PATIENCE
     real_entropy: bool = False
     late_pauses: bool = True
+    is_live: bool = False
     cancel: tuple[str, ...] = ()

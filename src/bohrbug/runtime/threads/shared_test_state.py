@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from bohrbug.runtime.threads.monitoring import Explainer
+from bohrbug.runtime.threads.monitoring import Explainer, Visitor
 from bohrbug.runtime.threads.resources import OlderObjects
 from bohrbug.runtime.threads.task import CarrierPool, Task
 
@@ -27,6 +27,7 @@ class SharedTestState:
         pool: where carriers come from.
         names: ids of objects that live on, too.
         namespaces: see :func:`~bohrbug.runtime.threads.data.naming.names_of`.
+        visitor: looks in on executions, if anybody does.
     """
 
     explainer: Explainer
@@ -36,3 +37,4 @@ class SharedTestState:
     pool: CarrierPool = field(default_factory=CarrierPool)
     names: OlderObjects = field(default_factory=OlderObjects)
     namespaces: set[object] = field(default_factory=set)
+    visitor: Visitor | None = None

@@ -64,6 +64,10 @@ class Discovery:
         """What was collected, in the order of first calls."""
         return list(self._found.values())
 
+    def news(self) -> list[tuple[CodeType, str]]:
+        """What :meth:`take` would tell."""
+        return list(self._fresh)
+
     def take(self) -> list[tuple[CodeType, str]]:
         """What was collected since this was asked last, and the names of the modules it is of."""
         fresh, self._fresh = self._fresh, []

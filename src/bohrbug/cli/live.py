@@ -1,0 +1,218 @@
+"""The command ``live``."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import fields
+from functools import wraps
+from typing import Any
+
+import click
+from rich.console import Console
+
+from bohrbug.api import target_of
+from bohrbug.cli.commands import RAW_ARGUMENTS, RawCommand
+from bohrbug.cli.exploring import (
+    FOUND,
+    INCONCLUSIVE,
+    NOTHING_FOUND,
+    explore_options,
+    given_option,
+    leave,
+    usage_error,
+)
+from bohrbug.cli.native_options import is_native
+from bohrbug.cli.programs import ProgramError, Script, program_named
+from bohrbug.exploration.options import ExploreOptions
+from bohrbug.exploration.reproduction import reproduction_of
+from bohrbug.live.copies import CannotHoldBack, check
+from bohrbug.live.options import LiveOptions
+from bohrbug.live.report import replay_lines, summary_lines
+from bohrbug.live.session import LiveResult, live_options_of, run_live
+from bohrbug.report.text import render_failure
+
+_CODES = """\b
+Exit codes:
+  that of the program, if nothing was found
+  1  a failure was found
+  2  the command can't be carried out as it stands
+  3  interrupted, with nothing found
+"""
+
+_EXPLORING = ("level", "scope", "timeouts", "entropy", "asyncio_errors")
+"""Options of explorations that live runs have, too."""
+
+_DEFAULTS = {field.name: field.default for field in fields(LiveOptions)}
+
+
+def _live_option(flag: str, metavar: str, type_: Any, help_: str, **more: Any) -> Any:
+    name = flag.replace("-", "_")
+    default = _DEFAULTS[name]
+    shown = f"{default:g}" if isinstance(default, float) else default
+    told = help_ if default is None else f"{help_} [default: {shown}]"
+    return click.option(
+        f"--{flag}", *more.pop("others", ()), name, metavar=metavar, type=type_, help=told
+    )
+
+
+def live_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the flags that say how rounds are made; the command is given them as one object."""
+
+    @wraps(command)
+    def with_rounds(**given: Any) -> Any:
+        named = {name: given.pop(name) for name in _DEFAULTS}
+        try:
+            rounds = LiveOptions(**{name: v for name, v in named.items() if v is not None})
+        except ValueError as error:
+            usage_error(str(error))
+        return command(rounds=rounds, **given)
+
+    with_live: Callable[..., Any] = with_rounds
+    for decorate in (
+        click.option(
+            "--pdb", "debug", is_flag=True, help="Open a debugger where an exception leaves a task."
+        ),
+        _live_option(
+            "history",
+            "STEPS",
+            int,
+            "Steps that are kept; a run of more than twice as many can't be replayed.",
+        ),
+        _live_option("patience", "SECONDS", float, "Real seconds after which a fragment is ended."),
+        _live_option(
+            "workers",
+            "N",
+            int,
+            "Fragments at the same time, by default one for each processor.",
+            others=("-j",),
+        ),
+        _live_option("seconds", "SECONDS", float, "Make no more rounds after so many seconds."),
+        _live_option("rounds", "N", int, "Make no more rounds than this."),
+        _live_option("fragments", "N", int, "Fragments of a round."),
+        _live_option("window", "STEPS", int, "Steps of a fragment."),
+        _live_option("budget", "PERCENT", float, "How much of the time rounds may take."),
+        _live_option("seed", "N", int, "The seed of what fragments do."),
+    ):
+        with_live = decorate(with_live)
+    for name in reversed(_EXPLORING):
+        # When timeouts fire has another default here, see below.
+        with_live = given_option(name, tells_default=name != "timeouts")(with_live)
+    return with_live
+
+
+class Program:
+    """A script that may exit as it likes: its exit code is that of the run.
+
+    Parameters:
+        script: the script.
+
+    Attributes:
+        code: its exit code.
+    """
+
+    def __init__(self, script: Script) -> None:
+        self._script = script
+        self.codes = script.codes
+        self.code: Any = 0
+
+    def __call__(self) -> None:
+        """Run it."""
+        try:
+            self._script()
+        except SystemExit as error:
+            self.code = error.code
+
+
+@click.command(
+    cls=RawCommand,
+    context_settings={"allow_interspersed_args": False},
+    epilog=_CODES,
+    short_help="Run a script once, and let copies of it try what could come next.",
+)
+@live_options
+@click.option("-q", "--quiet", is_flag=True, help="Say nothing if nothing was found.")
+@click.option("--attach", is_flag=True, hidden=True)
+@click.option("--native-threads", is_flag=True, hidden=True)
+@click.argument("program")
+@click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
+def live(
+    program: str,
+    arguments: Sequence[str],
+    rounds: LiveOptions,
+    quiet: bool,
+    attach: bool,
+    native_threads: bool,
+    **given: Any,
+) -> None:
+    """Run a script, or a function given as module:function, once, for as long as it runs.
+
+    Now and then copies of it, which nobody outside sees, try what could come next. If one of them
+    fails, the program goes on as it did, and fails in the same way.
+    """
+    for is_wanted, flag in ((attach, "--attach"), (native_threads, "--native-threads")):
+        if is_wanted:
+            usage_error(f"{flag} is not there yet: live rounds are for scripts that bohrbug starts")
+    if is_native(program, arguments, click.get_current_context().meta[RAW_ARGUMENTS]):
+        usage_error(
+            "live rounds are for Python programs; for a native one: bohrbug run -- "
+            f"{' '.join([program, *arguments])}"
+        )
+    # What only a sleep that ends too soon can break would not break in the run.
+    given["timeouts"] = given["timeouts"] or "late"
+    options = live_options_of(explore_options(given))
+    try:
+        test = program_named(program, arguments)
+        check()
+    except (ProgramError, CannotHoldBack) as error:
+        usage_error(str(error))
+    if isinstance(test, Script):
+        test.prepare()
+        running: Callable[[], object] = Program(test)
+        target, name = test.target(), test.name
+    else:
+        running, target, name = test, target_of(test), program
+
+    def tell(result: LiveResult) -> None:
+        _tell(result, target, name, options, rounds, quiet)
+
+    result = run_live(running, options, rounds, on_crash=tell)
+    tell(result)
+    if result.failure is not None:
+        leave(FOUND)
+    if result.interrupted:
+        leave(INCONCLUSIVE)
+    if isinstance(running, Program) and running.code not in (None, 0):
+        sys.stdout.flush()
+        sys.exit(running.code)
+    leave(NOTHING_FOUND)
+
+
+def _tell(
+    result: LiveResult,
+    target: dict[str, Any],
+    name: str,
+    options: ExploreOptions,
+    rounds: LiveOptions,
+    quiet: bool,
+) -> None:
+    """Print what is to be said, where it does not mix with what the program prints."""
+    sys.stdout.flush()
+    console = Console(file=sys.stderr)
+    failure = result.failure
+    if failure is not None:
+        command = ""
+        if result.is_whole:
+            try:
+                path = reproduction_of(failure, target, name, options).write()
+                command = f"bohrbug replay {path}"
+            except OSError as error:
+                click.echo(f"bohrbug: no reproduction file was written: {error}", err=True)
+        render_failure(failure, console, test=name, replay_command=command, seconds=result.seconds)
+        for line in replay_lines(result, rounds.history):
+            console.print(f"\n{line}", highlight=False)
+        console.print()
+    elif quiet:
+        return
+    for line in summary_lines(result):
+        console.print(f"bohrbug: {line}", highlight=False, soft_wrap=True)

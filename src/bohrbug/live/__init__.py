@@ -1,0 +1,1 @@
+"""Live rounds: a program runs once, and copies of it run short pieces of its possible futures."""

@@ -1,0 +1,177 @@
+"""A program runs once, with live rounds, and what came of it."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from types import CodeType
+from typing import Any
+
+from bohrbug.exploration.options import ExploreOptions
+from bohrbug.exploration.result import Failure
+from bohrbug.live.fragments import Failing
+from bohrbug.live.options import LiveOptions
+from bohrbug.live.rounds import Crash, Figures, Rounds
+from bohrbug.model.outcome import Outcome, OutcomeKind
+from bohrbug.model.plan import Plan
+from bohrbug.model.trace import Trace
+from bohrbug.platforms.threads.platform import ThreadsPlatform, live_runtime_of
+from bohrbug.runtime.interrupts import Interrupts
+from bohrbug.runtime.threads.control import nobody
+from bohrbug.runtime.threads.runtime import ThreadsRuntime
+
+_now = time.monotonic
+
+
+@dataclass(slots=True)
+class LiveResult:
+    """What came of a run.
+
+    Parameters:
+        outcome: how it ended.
+        figures: of its rounds.
+        seconds: of real time.
+        steps: how many it had.
+        failure: if it failed.
+        is_whole: the failure has all steps from the start, so that it can be replayed.
+        why_not: why a replay is not to be counted on; empty if it is.
+    """
+
+    outcome: Outcome
+    figures: Figures
+    seconds: float
+    steps: int
+    failure: Failure | None = None
+    is_whole: bool = True
+    why_not: str = ""
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether the user has ended it."""
+        return self.outcome.kind is OutcomeKind.INTERRUPTED
+
+
+def live_options_of(options: ExploreOptions) -> ExploreOptions:
+    """The options of the one execution that there is: it has no limits.
+
+    Timeouts fire when nothing else can run, unless they are asked to be early: what only a sleep
+    that ends too soon can break would not break in a real run.
+    """
+    timeouts = "early" if options.timeouts == "early" else "late"
+    return replace(options, max_steps=10**15, hang_seconds=0.0, timeouts=timeouts)
+
+
+def run_live(
+    function: Callable[[], object],
+    options: ExploreOptions,
+    live: LiveOptions,
+    on_crash: Callable[[LiveResult], object] | None = None,
+) -> LiveResult:
+    """Run a program once, with rounds.
+
+    Parameters:
+        function: the program; what it has as ``codes`` is rewritten before it is called.
+        options: see :func:`live_options_of`.
+        live: how rounds are made.
+        on_crash: called before the program follows a fragment that has crashed, as nothing can be
+            told afterwards.
+
+    Raises:
+        Exception: one of ours.
+    """
+    rounds = Rounds(live)
+    runtime = live_runtime_of(function, options, rounds)
+    rounds.growing.runtime = runtime
+    began = _now()
+
+    def before_crash(crash: Crash) -> None:
+        execution = runtime.execution
+        assert execution is not None
+        outcome = Outcome(OutcomeKind.CRASH, f"died of {crash.report.failing[0]} in its next step")
+        with nobody():
+            result = _result(runtime, rounds, execution.trace, outcome, began, crash)
+            execution.trace.forget()
+            if on_crash is not None:
+                on_crash(result)
+
+    rounds.before_crash = before_crash
+    with runtime:
+        runtime.rewrite_first(codes_of(function))
+        # It ends nothing, but makes tasks yield that spin.
+        guard = runtime.guard(math.inf, None, 0)
+        guard.start()
+        try:
+            with Interrupts(lambda: _interrupt(runtime)):
+                plan = Plan(conditions=options.conditions())
+                trace = runtime.execute(plan, learn=False).trace
+        finally:
+            guard.stop()
+        if rounds.error is not None:
+            raise rounds.error
+        return _result(runtime, rounds, trace, trace.outcome, began)
+
+
+def codes_of(function: Any) -> tuple[CodeType, ...]:
+    """The code that is rewritten before a function is called."""
+    return tuple(getattr(function, "codes", ()))
+
+
+def _interrupt(runtime: ThreadsRuntime) -> None:
+    if runtime.execution is not None:
+        runtime.execution.interrupt()
+
+
+def _result(
+    runtime: ThreadsRuntime,
+    rounds: Rounds,
+    trace: Trace,
+    outcome: Outcome,
+    began: float,
+    crash: Crash | None = None,
+) -> LiveResult:
+    steps = rounds.forgotten + len(trace)
+    result = LiveResult(outcome, rounds.figures, _now() - began, steps)
+    if not outcome.is_failure:
+        return result
+    points = rounds.growing.points
+    texts = ThreadsPlatform(runtime).texts_of_points(points)
+    keys = tuple(sorted(texts))
+    plan = trace.as_plan()
+    if crash is not None:
+        # No replay can follow the last step by its choice, which nobody has seen.
+        plan = replace(plan, prefix=plan.prefix[: crash.step], policy=crash.policy)
+    trace = trace.with_outcome(outcome)
+    trace.plan = plan
+    preemptions = trace.preemptions()
+    result.failure = Failure(
+        outcome,
+        trace,
+        plan,
+        "live rounds",
+        0,
+        len(preemptions),
+        essential=tuple(step for step in preemptions if step >= rounds.followed >= 0),
+        points=keys,
+        accesses=tuple(texts[key] for key in keys),
+        growth=tuple(rounds.growing.growth),
+    )
+    result.is_whole = not rounds.forgotten
+    result.why_not = _why_not(rounds)
+    return result
+
+
+def _why_not(rounds: Rounds) -> str:
+    """Why a replay of the whole run may differ."""
+    if rounds.met_outside:
+        return "it has waited for what is outside our control, which a replay may find otherwise"
+    if rounds.strays:
+        return "a task that span was made to yield at a moment that real time has chosen"
+    return ""
+
+
+def failing_in_words(failing: Failing) -> str:
+    """How a fragment failed: ``AssertionError in task 0.2``."""
+    what, task = failing
+    return f"{what} in task {task}" if task else what

@@ -1,0 +1,103 @@
+"""A test runs once, with live rounds."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from bohrbug.exploration.options import ExploreOptions
+from bohrbug.exploration.reproduction import DIRECTORY, reproduction_of
+from bohrbug.live.copies import CannotHoldBack, check
+from bohrbug.live.options import LiveOptions
+from bohrbug.live.report import replay_lines
+from bohrbug.live.session import LiveResult, live_options_of, run_live
+from bohrbug.pytest_plugin.execution import ItemExecution
+from bohrbug.pytest_plugin.live_options import NUMBERS
+from bohrbug.pytest_plugin.target import target_of_item
+from bohrbug.report.wording import plural
+
+
+def live_settings(config: pytest.Config) -> LiveOptions | None:
+    """How rounds are made; ``None``: tests are not run live.
+
+    Raises:
+        pytest.UsageError: an option makes no sense, or there can be no rounds here.
+    """
+    if not config.getoption("bohrbug_live"):
+        return None
+    if config.getoption("bohrbug") or config.getoption("bohrbug_replay"):
+        raise pytest.UsageError(
+            "bohrbug: with --bohrbug-live tests are run once, and neither explored nor replayed"
+        )
+    given = {name: config.getoption(f"bohrbug_live_{name}") for name, *_ in NUMBERS}
+    try:
+        settings = LiveOptions(**{k: v for k, v in given.items() if v is not None})
+        check()
+    except (ValueError, CannotHoldBack) as error:
+        raise pytest.UsageError(f"bohrbug: {error}") from error
+    return settings
+
+
+class LiveItem:
+    """Runs one item live.
+
+    Parameters:
+        execution: of the item.
+        options: of the test.
+        settings: how rounds are made.
+        before_crash: told of a failure that ends the process at once.
+
+    Attributes:
+        trouble: why there is no reproduction file, or "".
+    """
+
+    def __init__(
+        self,
+        execution: ItemExecution,
+        options: ExploreOptions,
+        settings: LiveOptions,
+        before_crash: Any,
+    ) -> None:
+        self._execution = execution
+        self._options = live_options_of(options)
+        self._settings = settings
+        self._before_crash = before_crash
+        self.trouble = ""
+
+    def run(self) -> LiveResult:
+        """Run it."""
+        result = run_live(self._execution, self._options, self._settings, self._crashes)
+        self._write(result)
+        return result
+
+    def _crashes(self, result: LiveResult) -> None:
+        self._write(result)
+        self._before_crash(result)
+
+    def _write(self, result: LiveResult) -> None:
+        """Write a reproduction of what failed, if all of it is known."""
+        failure, item = result.failure, self._execution.item
+        if failure is None or not result.is_whole:
+            return
+        try:
+            reproduction_of(failure, target_of_item(item), item.nodeid, self._options).write(
+                item.config.rootpath / DIRECTORY
+            )
+        except OSError as error:
+            self.trouble = f"reproduction files can't be written: {error}"
+
+    def words_below(self, result: LiveResult) -> str:
+        """What is to be said below the report of a failure."""
+        return "\n".join(replay_lines(result, self._settings.history))
+
+
+def live_data(result: LiveResult) -> dict[str, Any]:
+    """What the summary needs to know, as plain data."""
+    figures = result.figures
+    rounds, fragments = plural(figures.rounds, "round"), plural(figures.fragments, "fragment")
+    return {
+        "live": (figures.rounds, figures.fragments),
+        "verdict": "live",
+        "line": f"no failure in {rounds} ({fragments})",
+    }

@@ -1,0 +1,642 @@
+"""``bohrbug live`` and ``pytest --bohrbug-live``."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+from tests.end_to_end.conftest import SECONDS, Folder
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="live rounds need Linux")
+
+POOL = """
+    import threading
+
+    class Pool:
+        def __init__(self):
+            self.lock = threading.Lock()
+            self.free = [0, 1, 2]
+            self.used = set()
+
+        def get(self):
+            with self.lock:
+                if not self.free:
+                    return None
+                connection = self.free[-1]
+            with self.lock:
+                if connection in self.free:
+                    self.free.remove(connection)
+                assert connection not in self.used, "handed out twice"
+                self.used.add(connection)
+            return connection
+
+        def put(self, connection):
+            with self.lock:
+                self.used.discard(connection)
+                self.free.append(connection)
+
+    def use(pool, times):
+        for _ in range(times):
+            connection = pool.get()
+            if connection is not None:
+                pool.put(connection)
+
+    def run(times):
+        pool = Pool()
+        threads = [threading.Thread(target=use, args=(pool, times)) for _ in range(3)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+"""
+"""Between two critical sections of ``get`` another thread may take the same connection."""
+
+FINE = """
+    import os, sys, threading
+
+    lock = threading.Lock()
+    total = 0
+    log = open("log.txt", "w")
+
+    def work(number):
+        global total
+        for count in range(400):
+            with lock:
+                total += 1
+                if total % 100 == 0:
+                    print("done", total)
+                    log.write(f"{total}\\n")
+                    log.flush()
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    os.write(1, b"raw\\n")
+    print("last", file=sys.stderr)
+    sys.exit(7)
+"""
+
+
+def _left(folder: Folder) -> list[str]:
+    """The processes of a folder that are still there."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit() and entry.name != str(os.getpid()):
+            try:
+                if (entry / "cwd").resolve() == folder.path.resolve():
+                    found.append((entry / "cmdline").read_text())
+            except OSError:
+                continue
+    return found
+
+
+def test_a_bug_is_found_in_the_run_itself_and_can_be_replayed(folder: Folder) -> None:
+    folder.write("pool.py", POOL + "\n    run(2000)\n    print('over')\n")
+    done = folder.bohrbug("live", "pool.py")
+    assert done.code == 1
+    assert "handed out twice" in done.err
+    assert "found by live rounds" in done.err
+    assert re.search(r"failed after \d+ rounds? \(\d+ fragments\)", done.err)
+    assert "over" not in done.out
+    replayed = folder.bohrbug("replay", str(folder.reproduction()), "--times", "3")
+    assert replayed.code == 1, replayed.out + replayed.err
+    assert "reproduced in 3 of 3 replays" in replayed.out
+    assert _left(folder) == []
+
+
+def test_a_debugger_looks_at_the_program_as_it_stands(folder: Folder) -> None:
+    folder.write("pool.py", POOL + "\n    run(2000)\n")
+    done = folder.bohrbug("live", "--pdb", "pool.py", stdin="p self.used == {connection}\nq\n")
+    assert done.code == 1
+    assert "AssertionError leaves task" in done.err
+    assert "(Pdb) True" in done.out
+
+
+def test_the_same_seed_tries_the_same(folder: Folder) -> None:
+    folder.write("pool.py", POOL + "\n    run(2000)\n")
+    for _ in range(2):
+        # Where a round begins, real time decides; here it is the first moment there is.
+        assert folder.bohrbug("live", "--seed", "5", "pool.py").code == 1
+    assert len(folder.reproductions()) == 1
+
+
+def test_accesses_to_data_become_scheduling_points_while_it_runs(folder: Folder) -> None:
+    folder.write(
+        "race.py",
+        """
+        import threading
+
+        class Counter:
+            def __init__(self):
+                self.value = 0
+
+            def add(self):
+                self.value += 1
+
+        counter = Counter()
+
+        def work():
+            for _ in range(1500):
+                counter.add()
+
+        threads = [threading.Thread(target=work) for _ in range(3)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert counter.value == 4500, counter.value
+        """,
+    )
+    done = folder.bohrbug("live", "race.py")
+    assert done.code == 1, done.out + done.err
+    assert folder.content()["growth"]
+    replayed = folder.bohrbug("replay", str(folder.reproduction()))
+    assert replayed.code == 1, replayed.out + replayed.err
+
+
+def test_functions_of_modules_are_seen_although_only_fragments_have_called_them(
+    folder: Folder,
+) -> None:
+    folder.write(
+        "library.py",
+        """
+        class Counter:
+            def __init__(self):
+                self.value = 0
+
+            def add(self):
+                self._add(1)
+
+            def _add(self, number):
+                self.value += number
+        """,
+    )
+    folder.write(
+        "uses.py",
+        """
+        import threading
+        from library import Counter
+
+        counter = Counter()
+
+        def work():
+            for _ in range(1500):
+                counter.add()
+
+        threads = [threading.Thread(target=work) for _ in range(3)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert counter.value == 4500, counter.value
+        """,
+    )
+    done = folder.bohrbug("live", "uses.py")
+    assert done.code == 1, done.out + done.err
+    assert any(functions for _, _, functions, _ in folder.content()["growth"])
+    replayed = folder.bohrbug("replay", str(folder.reproduction()))
+    assert replayed.code == 1, replayed.out + replayed.err
+
+
+def test_a_deadlock_is_found(folder: Folder) -> None:
+    folder.write(
+        "dead.py",
+        """
+        import threading
+
+        a, b = threading.Lock(), threading.Lock()
+
+        def work(first, second):
+            for _ in range(500):
+                with first:
+                    with second:
+                        pass
+
+        threads = [threading.Thread(target=work, args=(a, b)),
+                   threading.Thread(target=work, args=(b, a))]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        """,
+    )
+    done = folder.bohrbug("live", "dead.py")
+    assert done.code == 1
+    assert "wait for each other" in done.err
+    assert folder.bohrbug("replay", str(folder.reproduction())).code == 1
+
+
+def test_a_crash_is_told_before_it_happens(folder: Folder) -> None:
+    folder.write(
+        "crash.py",
+        """
+        import ctypes, threading
+
+        lock = threading.Lock()
+        pointer = 1
+
+        def change():
+            global pointer
+            for _ in range(300):
+                with lock:
+                    pointer = None
+                    pointer = 1
+                with lock:
+                    pointer = None
+                with lock:
+                    pointer = 1
+
+        def use():
+            for _ in range(300):
+                with lock:
+                    is_set = pointer is not None
+                if is_set:
+                    with lock:
+                        if pointer is None:
+                            ctypes.string_at(0)
+
+        threads = [threading.Thread(target=change), threading.Thread(target=use)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        """,
+    )
+    done = folder.bohrbug("live", "crash.py")
+    assert done.code == -signal.SIGSEGV
+    assert "died of SIGSEGV in its next step" in done.err
+    assert "Segmentation fault" in done.err
+    replayed = folder.bohrbug("replay", str(folder.reproduction()))
+    assert replayed.code == -signal.SIGSEGV
+
+
+def test_with_nothing_to_find_all_is_as_always(folder: Folder) -> None:
+    path = folder.write("fine.py", FINE)
+    native = folder.run([sys.executable, str(path)])
+    log = (folder.path / "log.txt").read_text()
+    live = folder.bohrbug("live", "--budget", "90", "fine.py")
+    assert (live.code, live.out) == (native.code, native.out)
+    assert (folder.path / "log.txt").read_text() == log
+    assert live.err.startswith("last\nbohrbug: no failure in ")
+    assert not re.search(r"no failure in 0 rounds", live.err)
+    assert folder.reproductions() == []
+    assert _left(folder) == []
+    quiet = folder.bohrbug("live", "--quiet", "fine.py")
+    assert quiet.err == "last\n"
+
+
+def test_files_and_children_are_the_programs_own(folder: Folder) -> None:
+    (folder.path / "lines.txt").write_text("".join(f"{number}\n" for number in range(900)))
+    folder.write(
+        "reads.py",
+        """
+        import os, signal, threading
+
+        told = []
+        signal.signal(signal.SIGCHLD, lambda number, frame: told.append(number))
+        lock = threading.Lock()
+        source = open("lines.txt", "rb", buffering=0)
+        seen = []
+
+        def work():
+            for _ in range(300):
+                with lock:
+                    line = b""
+                    while not line.endswith(b"\\n"):
+                        line += source.read(1)
+                    seen.append(int(line))
+                with lock:
+                    pass
+
+        threads = [threading.Thread(target=work) for _ in range(3)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert sorted(seen) == list(range(900))
+        assert told == []
+        try:
+            os.waitpid(-1, os.WNOHANG)
+        except ChildProcessError:
+            print("no children", sorted(os.listdir("/proc/self/fd"), key=int)[-1])
+        """,
+    )
+    native = folder.run([sys.executable, "reads.py"])
+    done = folder.bohrbug("live", "--budget", "90", "reads.py")
+    assert done.code == 0, done.err
+    assert done.out.startswith("no children")
+    assert native.out.startswith("no children")
+    assert "ended where they would have been seen outside" in done.err
+
+
+def test_a_copy_finds_that_it_is_the_process_that_was_copied(folder: Folder) -> None:
+    folder.write(
+        "process.py",
+        """
+        import os, threading
+        from os import getpid
+
+        lock = threading.Lock()
+        process = os.getpid()
+
+        def work():
+            for _ in range(300):
+                with lock:
+                    assert os.getpid() == getpid() == process
+
+        threads = [threading.Thread(target=work) for _ in range(3)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        """,
+    )
+    done = folder.bohrbug("live", "--budget", "90", "process.py")
+    assert done.code == 0, done.err
+    assert "failed" not in done.err
+
+
+SERVER = """
+    import socketserver, threading
+
+    lock = threading.Lock()
+    answered = 0
+
+    class Handler(socketserver.StreamRequestHandler):
+        def handle(self):
+            global answered
+            for line in self.rfile:
+                with lock:
+                    answered += 1
+                if line == b"stop\\n":
+                    threading.Thread(target=self.server.shutdown).start()
+                    return
+                self.wfile.write(b"you said " + line)
+
+    class Server(socketserver.ThreadingTCPServer):
+        daemon_threads = True
+
+    server = Server(("127.0.0.1", 0), Handler)
+    print(server.server_address[1], flush=True)
+    server.serve_forever()
+    server.server_close()
+    print("answered", answered)
+"""
+
+
+def test_clients_of_a_server_see_no_fragment(folder: Folder) -> None:
+    folder.write("server.py", SERVER)
+    command = folder.command("live", "--budget", "80", "server.py")
+    with subprocess.Popen(
+        command,
+        cwd=folder.path,
+        env=folder.environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stdout is not None
+        port = int(process.stdout.readline())
+        wrong: list[bytes] = []
+
+        def ask(number: int) -> None:
+            with socket.create_connection(("127.0.0.1", port), SECONDS) as connection:
+                file = connection.makefile("rwb")
+                for count in range(60):
+                    line = b"%d %d\n" % (number, count)
+                    file.write(line)
+                    file.flush()
+                    answer = file.readline()
+                    if answer != b"you said " + line:
+                        wrong.append(answer)
+                connection.shutdown(socket.SHUT_WR)
+                wrong.extend(file.readlines())
+
+        clients = [threading.Thread(target=ask, args=(number,)) for number in range(4)]
+        for client in clients:
+            client.start()
+        for client in clients:
+            client.join()
+        with socket.create_connection(("127.0.0.1", port), SECONDS) as connection:
+            connection.sendall(b"stop\n")
+        out, err = process.communicate(timeout=SECONDS)
+    assert wrong == []
+    assert process.returncode == 0, err
+    assert out == "answered 241\n"
+    assert "ended where they would have been seen outside" in err
+    assert _left(folder) == []
+
+
+def test_a_failure_of_what_talks_to_the_outside_says_that_a_replay_may_differ(
+    folder: Folder,
+) -> None:
+    folder.write(
+        "talks.py",
+        POOL
+        + """
+    import subprocess, sys
+    child = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
+    child.communicate(b"go on\\n")
+    run(2000)
+""",
+    )
+    done = folder.bohrbug("live", "talks.py")
+    assert done.code == 1
+    assert "A replay may differ: it has waited for what is outside" in done.err
+
+
+FOREVER = """
+    import threading
+
+    lock = threading.Lock()
+    count = 0
+
+    def work():
+        global count
+        while True:
+            with lock:
+                count += 1
+                if count == 2000:
+                    print("well under way", flush=True)
+
+    for _ in range(3):
+        threading.Thread(target=work).start()
+"""
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 3), (signal.SIGKILL, -9)])
+def test_nothing_is_left_of_a_run_that_is_ended(
+    folder: Folder, number: signal.Signals, code: int
+) -> None:
+    folder.write("forever.py", FOREVER)
+    with subprocess.Popen(
+        folder.command("live", "--budget", "90", "forever.py"),
+        cwd=folder.path,
+        env=folder.environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "well under way\n"
+        process.send_signal(number)
+        # Copies have the pipes, too: they end only when the last of them is gone.
+        _, err = process.communicate(timeout=SECONDS)
+    assert process.returncode == code, err
+    if number == signal.SIGINT:
+        assert "interrupted: no failure up to then in" in err
+    assert _left(folder) == []
+
+
+def test_a_long_run_keeps_its_last_steps_only(folder: Folder) -> None:
+    late = POOL.replace("assert connection not in self.used", "assert len(self.used) < 9")
+    folder.write(
+        "long.py",
+        late + "\n    run(1500)\n    assert False, 'at the end'\n",
+    )
+    done = folder.bohrbug("live", "--history", "500", "--rounds", "3", "long.py")
+    assert done.code == 1
+    assert "It can't be replayed" in done.err
+    assert "--history" in done.err
+    assert "bohrbug replay" not in done.err
+    assert folder.reproductions() == []
+
+
+def test_what_is_forgotten_changes_nothing(folder: Folder) -> None:
+    """Neither who has its turn when loops yield and time passes, nor what is joined."""
+    folder.write(
+        "turns.py",
+        """
+        import queue, threading, time
+
+        done = []
+        numbers = queue.Queue(3)
+        changed = threading.Condition()
+        turn = 0
+
+        def spin(own):
+            global turn
+            for _ in range(150):
+                while turn % 3 != own:
+                    time.sleep(0)
+                done.append(own)
+                turn += 1
+
+        def wait(own):
+            for _ in range(150):
+                with changed:
+                    changed.wait(0.01)
+                    done.append(own)
+                try:
+                    numbers.put(own, timeout=0.02)
+                except queue.Full:
+                    done.append(-own)
+
+        def take():
+            for _ in range(120):
+                time.sleep(0.015)
+                done.append(10 + numbers.get())
+                with changed:
+                    changed.notify()
+
+        for _ in range(2):
+            threads = [threading.Thread(target=spin, args=(own,)) for own in range(3)]
+            threads += [threading.Thread(target=wait, args=(own,)) for own in (3, 4)]
+            threads += [threading.Thread(target=take)]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+        print(done)
+        """,
+    )
+    without = ("live", "--seconds", "0.0001", "turns.py")
+    whole = folder.bohrbug(*without)
+    short = folder.bohrbug(without[0], "--history", "50", *without[1:])
+    assert whole.code == 0, whole.err
+    assert short.out == whole.out
+    steps = [re.findall(r"([\d,]+) steps", done.err) for done in (short, whole)]
+    assert steps[0] == steps[1] != []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("--budget", "0", "fine.py"), "budget must be from 1 to 99"),
+        (("--window", "0", "fine.py"), "window must be at least 1"),
+        (("no.py",), "there is no file no.py"),
+        (("--", "/bin/true"), "live rounds are for Python programs"),
+        (("--attach", "fine.py"), "--attach is not there yet"),
+        (("--native-threads", "fine.py"), "--native-threads is not there yet"),
+    ],
+)
+def test_what_can_not_be_done_is_said(
+    folder: Folder, arguments: tuple[str, ...], words: str
+) -> None:
+    folder.write("fine.py", "print('not run')")
+    done = folder.bohrbug("live", *arguments)
+    assert done.code == 2
+    assert words in done.err
+    assert "not run" not in done.out
+
+
+def test_pytest_runs_each_test_once(folder: Folder) -> None:
+    folder.write(
+        "test_pool.py",
+        POOL
+        + """
+    calls = []
+
+    class Fixed(Pool):
+        def get(self):
+            with self.lock:
+                if not self.free:
+                    return None
+                connection = self.free.pop()
+                assert connection not in self.used
+                self.used.add(connection)
+                return connection
+
+    def test_bad():
+        run(2000)
+
+    def test_good(capfd):
+        calls.append(1)
+        print("seen once")
+        use_it = Fixed()
+        threads = [threading.Thread(target=use, args=(use_it, 500)) for _ in range(3)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert capfd.readouterr().out == "seen once\\n"
+        assert calls == [1]
+""",
+    )
+    done = folder.pytest("--bohrbug-live", "-v", "--bohrbug-live-fragments", "3")
+    assert done.code == 1
+    assert "test_bad FAILED" in done.out
+    assert "found by live rounds" in done.out
+    assert re.search(r"test_good PASSED \(no failure in \d+ rounds? \(\d+ fragments?\)\)", done.out)
+    assert re.search(r"2 tests run live: \d+ rounds", done.out)
+    replayed = folder.bohrbug("replay", str(folder.reproduction()))
+    assert replayed.code == 1, replayed.out
+    assert "reproduced in 1 of 1 replay" in replayed.out
+
+
+def test_pytest_refuses_what_makes_no_sense(folder: Folder) -> None:
+    folder.write("test_it.py", "def test_it(): pass")
+    both = folder.pytest("--bohrbug", "--bohrbug-live")
+    assert both.code == 4
+    assert "neither explored nor replayed" in both.err
+    assert folder.pytest("--bohrbug-live", "--bohrbug-live-budget", "0").code == 4
