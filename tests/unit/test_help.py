@@ -29,7 +29,7 @@ def test_each_option_of_run_stands_in_one_section() -> None:
                 option.opts
             )
     others = told.partition(f"{OTHERS}:")[2]
-    assert re.findall(r"--([a-z-]+)", others) == ["json", "verbose", "quiet", "help"]
+    assert re.findall(r"--([a-z-]+)", others) == ["json", "verbose", "quiet", "html", "help"]
 
 
 def test_each_option_of_live_tells_its_default() -> None:

@@ -6,7 +6,7 @@ import io
 import os
 import shlex
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
@@ -38,6 +38,7 @@ from bohrbug.cli.exploring import (
     usage_error,
 )
 from bohrbug.cli.help import SectionedCommand
+from bohrbug.cli.html import html_option, write_html
 from bohrbug.cli.native_options import (
     NativeFlags,
     is_native,
@@ -60,10 +61,12 @@ from bohrbug.exploration.reproduction import (
 )
 from bohrbug.exploration.result import Failure
 from bohrbug.exploration.saving import ResumeError
+from bohrbug.exploration.sights import Sights
 from bohrbug.exploration.store import ExplorationStore, Subject, kept_in, look
 from bohrbug.paths import display_path
 from bohrbug.platforms.posix.command import KIND as NATIVE
 from bohrbug.platforms.threads.replaying import replay
+from bohrbug.platforms.threads.sights import sights_in_replay
 from bohrbug.report.formats import FORMATS
 from bohrbug.report.formats.sarif import Told
 from bohrbug.report.replayed import failure_replayed, replay_words
@@ -146,6 +149,7 @@ def run(
     as_json: bool,
     verbose: bool,
     quiet: bool,
+    html: Path | None,
     flags: NativeFlags,
     **given: Any,
 ) -> None:
@@ -162,7 +166,7 @@ def run(
         refuse_python_options(given_options(given))
         native = flags.command(program, arguments)
         path = subject_of(native, options).path()
-        showing = OutputOptions(as_json, verbose, quiet)
+        showing = OutputOptions(as_json, verbose, quiet, html)
         if go_on:
             _resume_native(path, options, showing)
         store = ExplorationStore(subject_of(native, options), path)
@@ -187,7 +191,7 @@ def run(
     else:
         subject = Subject(target_of(test), program, options)
     store = ExplorationStore(subject, subject.path(), resume=go_on)
-    explore(test, subject, store, OutputOptions(as_json, verbose, quiet))
+    explore(test, subject, store, OutputOptions(as_json, verbose, quiet, html))
 
 
 def _mention_misplaced_options(arguments: Sequence[str]) -> None:
@@ -213,7 +217,14 @@ def _mention_misplaced_options(arguments: Sequence[str]) -> None:
 @given_option("seconds", tells_default=False)
 @given_option("workers", tells_default=False)
 @showing_options
-def resume(file: Path | None, as_json: bool, verbose: bool, quiet: bool, **given: Any) -> None:
+def resume(
+    file: Path | None,
+    as_json: bool,
+    verbose: bool,
+    quiet: bool,
+    html: Path | None,
+    **given: Any,
+) -> None:
     """Go on with the exploration in FILE, where it was interrupted.
 
     Without FILE: with the one in .bohrbug/ that was saved last. Nothing is lost that was found, and
@@ -232,12 +243,12 @@ def resume(file: Path | None, as_json: bool, verbose: bool, quiet: bool, **given
             from bohrbug.cli.native import explore_kept
 
             store = ExplorationStore(subject, file.absolute(), resume=True)
-            explore_kept(subject, store, OutputOptions(as_json, verbose, quiet))
+            explore_kept(subject, store, OutputOptions(as_json, verbose, quiet, html))
         test = program_of(subject.target)
     except ValueError as error:
         usage_error(str(error))
     store = ExplorationStore(subject, file, resume=True)
-    explore(test, subject, store, OutputOptions(as_json, verbose, quiet))
+    explore(test, subject, store, OutputOptions(as_json, verbose, quiet, html))
 
 
 def _resume_native(path: Path, options: ExploreOptions, showing: OutputOptions) -> NoReturn:
@@ -287,6 +298,7 @@ def explorations() -> None:
     is_flag=True,
     help="If the program was edited and still fails alike, write the new schedule over FILE.",
 )
+@html_option
 @trust_option
 @click.option("-v", "--verbose", is_flag=True, help="Show what the test prints.")
 def replay_command(
@@ -295,6 +307,7 @@ def replay_command(
     with_gdb: bool,
     times: int,
     update: bool,
+    html: Path | None,
     trust: bool,
     verbose: bool,
 ) -> None:
@@ -314,14 +327,21 @@ def replay_command(
 
         debug_native(reproduction)
         leave(NOTHING_FOUND)
+    sights: Sights | None = None
     if reproduction.target.get("kind") == "pytest":
-        replayed = _replayed_with_pytest(file, reproduction, with_pdb, times, verbose)
+        replayed, printed, sights = _replayed_with_pytest(
+            file, reproduction, with_pdb, times, verbose, html is not None
+        )
     elif reproduction.target.get("kind") == NATIVE:
-        replayed = _replayed_native(reproduction, with_pdb, times, verbose)
+        replayed, printed = _replayed_native(reproduction, with_pdb, times, verbose)
     else:
-        replayed = _replayed(reproduction, with_pdb, times, update, verbose)
+        replayed, printed, sights = _replayed(
+            reproduction, with_pdb, times, update, verbose, html is not None
+        )
     if reproduction.natively and replayed.reproduced:
         click.echo(f"without Bohrbug (bohrbug export): {reproduction.natively}")
+    if html is not None:
+        _write_replayed(html, reproduction, replayed, printed, sights)
     if update:
         click.echo(_update(file, reproduction, replayed))
     leave(replay_exit_code(replayed))
@@ -329,19 +349,24 @@ def replay_command(
 
 def _replayed_native(
     reproduction: Reproduction, with_pdb: bool, times: int, verbose: bool
-) -> Replay:
+) -> tuple[Replay, str]:
     from bohrbug.cli.native import replay_command_of
 
     replayed, printed = replay_command_of(reproduction, with_pdb, times, verbose)
     if replayed.reproduced and reproduction.failure.outcome.is_failure:
         _show_replayed(reproduction.failure, reproduction.test, printed)
     click.echo(replay_words(reproduction, replayed))
-    return replayed
+    return replayed, printed
 
 
 def _replayed(
-    reproduction: Reproduction, with_pdb: bool, times: int, update: bool, verbose: bool
-) -> Replay:
+    reproduction: Reproduction,
+    with_pdb: bool,
+    times: int,
+    update: bool,
+    verbose: bool,
+    looking: bool,
+) -> tuple[Replay, str, Sights | None]:
     try:
         test = program_of(reproduction.target)
     except ProgramError as error:
@@ -356,7 +381,27 @@ def _replayed(
     if replayed.reproduced and not with_pdb and reproduction.failure.outcome.is_failure:
         _show_replayed(failure_replayed(reproduction, replayed), reproduction.test, output.text)
     click.echo(replay_words(reproduction, replayed, update))
-    return replayed
+    sights = sights_in_replay(reproduction, OutputKeeper(test)) if looking else None
+    return replayed, output.text, sights
+
+
+def _write_replayed(
+    file: Path, reproduction: Reproduction, replayed: Replay, printed: str, sights: Sights | None
+) -> None:
+    """Write the page of what was replayed, if that is what the file holds."""
+    # Loaded only where a page is wanted.
+    from bohrbug.report.html.making import failure_document
+
+    if not replayed.reproduced:
+        click.echo(f"bohrbug: no report was written: {file}: it did not fail as before", err=True)
+        return
+    words = replay_words(reproduction, replayed)
+    # How often it was reproduced is said of this replay.
+    failure = replace(failure_replayed(reproduction, replayed), confirmed=0)
+    document = failure_document(
+        failure, reproduction.test, sights=sights, printed=printed, notes=words.splitlines()
+    )
+    write_html(document, file)
 
 
 def replayed_once(file: Path, reproduction: Reproduction) -> Replay | None:
@@ -414,24 +459,29 @@ def _show_replayed(failure: Failure, test: str, printed: str) -> None:
 
 
 def _replayed_with_pytest(
-    file: Path, reproduction: Reproduction, with_pdb: bool, times: int, verbose: bool
-) -> Replay:
+    file: Path,
+    reproduction: Reproduction,
+    with_pdb: bool,
+    times: int,
+    verbose: bool,
+    looking: bool,
+) -> tuple[Replay, str, Sights | None]:
     arguments = [
         f"--bohrbug-times={times}",
         *(["-s"] if verbose else []),
         *(["--pdb"] if with_pdb else []),
     ]
-    replayed, code = _replayed_in_pytest(file, reproduction, arguments)
+    replayed, sights, code = _replayed_in_pytest(file, reproduction, arguments, looking)
     if replayed is None:
         # The test was not run: pytest has said why.
         leave(USAGE if code else NOTHING_FOUND)
-    return replayed
+    return replayed, "", sights
 
 
 def _replayed_in_pytest(
-    file: Path, reproduction: Reproduction, arguments: Sequence[str]
-) -> tuple[Replay | None, int]:
-    """What pytest's replays gave, if it made any, and its exit code."""
+    file: Path, reproduction: Reproduction, arguments: Sequence[str], looking: bool = False
+) -> tuple[Replay | None, Sights | None, int]:
+    """What pytest's replays gave, if it made any, what was to be seen, and its exit code."""
     # Not needed for anything else.
     import pytest
 
@@ -439,6 +489,13 @@ def _replayed_in_pytest(
         """A pytest plugin that is told what a replay gave."""
 
         last: Replay | None = None
+        sights: Sights | None = None
+
+        @pytest.hookimpl(optionalhook=True)
+        def pytest_bohrbug_replaying(self, test: Callable[[], object]) -> None:
+            """A hook of Bohrbug's own pytest plugin: the test is about to be replayed."""
+            if looking:
+                self.sights = sights_in_replay(reproduction, test)
 
         @pytest.hookimpl(optionalhook=True)
         def pytest_bohrbug_replayed(self, replayed: Replay) -> None:
@@ -447,7 +504,7 @@ def _replayed_in_pytest(
 
     recorder = Recorder()
     code = run_in_pytest(file, reproduction, arguments, recorder)
-    return recorder.last, code
+    return recorder.last, recorder.sights, code
 
 
 def run_in_pytest(
@@ -500,7 +557,8 @@ def run_in_pytest(
     default="text",
     help="As text, or for other tools: Perfetto, code scanning, a diagram.",
 )
-def explain(file: Path, full: bool, format_name: str) -> None:
+@html_option
+def explain(file: Path, full: bool, format_name: str, html: Path | None) -> None:
     """Print the report of the failure in a reproduction FILE, without executing anything."""
     reproduction = _reproduction(file)
     edited = show_as_recorded(reproduction.texts)
@@ -521,3 +579,9 @@ def explain(file: Path, full: bool, format_name: str) -> None:
     if edited:
         names = ", ".join(display_path(name) for name in edited)
         click.echo(f"\nEdited since, and shown as recorded: {names}")
+    if html is not None:
+        # Loaded only where a page is wanted.
+        from bohrbug.report.html.making import failure_document
+
+        notes = [f"Edited since, and shown as recorded: {names}"] if edited else []
+        write_html(failure_document(reproduction.failure, reproduction.test, notes=notes), html)

@@ -18,17 +18,20 @@ from rich.console import Console
 from bohrbug.api import write_reproduction
 from bohrbug.cli.capture import OutputKeeper
 from bohrbug.cli.help import default_in_words
+from bohrbug.cli.html import ResultPage, html_option
 from bohrbug.cli.machine import result_to_json
 from bohrbug.exploration.clean_process import CleanProcess
 from bohrbug.exploration.explorer import Explorer
 from bohrbug.exploration.options import ExploreOptions
-from bohrbug.exploration.reproduction import DIRECTORY, read_reproduction
-from bohrbug.exploration.result import Result, VerdictKind
+from bohrbug.exploration.reproduction import DIRECTORY, read_reproduction, reproduction_of
+from bohrbug.exploration.result import Failure, Result, VerdictKind
 from bohrbug.exploration.saving import ResumeError
+from bohrbug.exploration.sights import Sights
 from bohrbug.exploration.store import ExplorationStore, Subject
 from bohrbug.exploration.surroundings import Surroundings
 from bohrbug.platforms.threads.platform import explorer_of
 from bohrbug.platforms.threads.replaying import replay
+from bohrbug.platforms.threads.sights import sights_in_replay
 from bohrbug.report.progress import ProgressLine
 from bohrbug.report.text import render_result
 from bohrbug.settings import (
@@ -150,11 +153,13 @@ class OutputOptions:
     as_json: bool
     verbose: bool
     quiet: bool
+    html: Path | None = None
 
 
 def showing_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add the flags for what is shown."""
     for decorate in (
+        html_option,
         click.option("-q", "--quiet", is_flag=True, help="Show no progress."),
         click.option(
             "-v",
@@ -174,9 +179,11 @@ def explore(
     """Explore, report and exit."""
     as_json, verbose = showing.as_json, showing.verbose
     output = OutputKeeper(test, show=verbose and not as_json)
+    page = ResultPage(showing.html)
     with CleanProcess(partial(is_reproduced, test)) as clean:
         with ProgressLine(Console(file=sys.stderr), silent=showing.quiet or as_json) as line:
-            surroundings = Surroundings(line.update, lambda _: _give_up(store), keeper=store)
+            progress = page.following(line.update)
+            surroundings = Surroundings(progress, lambda _: _give_up(store), keeper=store)
             explorer = explorer_of(output, subject.test, subject.options, surroundings)
             try:
                 result = explorer.explore()
@@ -190,7 +197,23 @@ def explore(
         write_reproductions(explorer, subject.target, store)
         if not result.interrupted:
             _replay_afresh(explorer, subject.target, clean)
-    tell(result, output.text, showing, store)
+    printed = output.text
+
+    def write_page() -> None:
+        if not result.interrupted:
+            page.look_at(result.reproducible, partial(_look, subject, explorer.options, test))
+        page.write(result, printed)
+
+    # Whatever a further replay may come to, the result is told before it.
+    tell(result, printed, showing, store, write_page)
+
+
+def _look(
+    subject: Subject, options: ExploreOptions, test: Callable[[], object], failure: Failure
+) -> Sights | None:
+    """What was in sight at the steps of a failure."""
+    reproduction = reproduction_of(failure, subject.target, subject.test, options)
+    return sights_in_replay(reproduction, OutputKeeper(test))
 
 
 def is_reproduced(test: Callable[[], object], file: Path) -> bool:
@@ -255,7 +278,11 @@ def _not_written(error: OSError) -> str:
 
 
 def tell(
-    result: Result, printed: str, showing: OutputOptions, store: ExplorationStore | None = None
+    result: Result,
+    printed: str,
+    showing: OutputOptions,
+    store: ExplorationStore | None = None,
+    then: Callable[[], object] = lambda: None,
 ) -> NoReturn:
     """Print a result, and exit.
 
@@ -264,6 +291,7 @@ def tell(
         printed: by the failing execution.
         showing: what is shown.
         store: where the exploration is kept, if it is.
+        then: is called before the end.
     """
     code = _exit_code(result)
     if showing.as_json:
@@ -271,6 +299,8 @@ def tell(
     else:
         _show(result, printed, showing.verbose)
         _show_how_to_go_on(result, store)
+    sys.stdout.flush()
+    then()
     leave(code)
 
 

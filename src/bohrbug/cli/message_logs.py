@@ -11,9 +11,11 @@ from pathlib import Path
 import click
 from rich.console import Console
 
+from bohrbug.cli.html import html_option, write_html
 from bohrbug.cli.messages import say, usage_error
+from bohrbug.report.html.message_log import diff_document, log_document
 from bohrbug.report.message_chart import draw_chart
-from bohrbug.report.message_diff import draw_decision, draw_partings
+from bohrbug.report.message_diff import decision_in_lines, draw_decision, draw_partings
 from bohrbug.report.message_files import mermaid, trace_events
 from bohrbug.report.message_topology import draw_topology
 from bohrbug.report.style import Paper
@@ -95,6 +97,7 @@ def _log(file: Path) -> Log:
     metavar="OUT",
     help="Save the chart as trace-event JSON, for Perfetto.",
 )
+@html_option
 def show(
     file: Path,
     chart: bool,
@@ -102,6 +105,7 @@ def show(
     limit: int | None,
     mermaid_file: Path | None,
     trace_file: Path | None,
+    html: Path | None,
 ) -> None:
     """Show what is in a message log: tasks, channels, counts."""
     log = _log(file)
@@ -117,6 +121,8 @@ def show(
             trace_file.write_text(trace_events(log, order), encoding="utf-8")
     except OSError as error:
         usage_error(f"{error.filename}: {error.strerror or error}")
+    if html is not None:
+        write_html(log_document(log, file.name), html)
 
 
 @messages.command("diff", epilog=_DIFF_CODES)
@@ -130,8 +136,11 @@ def show(
     show_default=True,
     help="Seconds without progress after which a wait of a replay is one that never ends.",
 )
+@html_option
 @click.argument("command", nargs=-1, type=click.UNPROCESSED, metavar="[-- COMMAND...]")
-def diff(passing: Path, failing: Path, patience: float, command: Sequence[str]) -> None:
+def diff(
+    passing: Path, failing: Path, patience: float, html: Path | None, command: Sequence[str]
+) -> None:
     """Show where a PASSING and a FAILING run part.
 
     With a COMMAND, replay mixtures of the two to find the one exchange of messages that decides
@@ -143,7 +152,10 @@ def diff(passing: Path, failing: Path, patience: float, command: Sequence[str]) 
     found = partings(first, second)
     tasks = in_tree_order({*first.tasks, *second.tasks})
     paper = Paper(Console(), tasks)
-    draw_partings(paper, found, (passing.name, failing.name))
+    names = (passing.name, failing.name)
+    draw_partings(paper, found, names)
+    if html is not None and not (found and command):
+        write_html(diff_document((first, second), names, found), html)
     if not found:
         sys.exit(SAME)
     if not command:
@@ -164,6 +176,12 @@ def diff(passing: Path, failing: Path, patience: float, command: Sequence[str]) 
             usage_error(str(error))
         except NotDecidedError as error:
             say(str(error))
+            if html is not None:
+                notes = [str(error)]
+                write_html(diff_document((first, second), names, found, notes), html)
             sys.exit(UNDECIDED)
     draw_decision(paper, decision, second)
+    if html is not None:
+        lines = decision_in_lines(decision, second)
+        write_html(diff_document((first, second), names, found, lines), html)
     sys.exit(PARTED)

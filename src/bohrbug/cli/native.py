@@ -15,6 +15,7 @@ from typing import Any, NoReturn
 from rich.console import Console
 
 from bohrbug.cli.exploring import OutputOptions, tell, usage_error, write_reproductions
+from bohrbug.cli.html import ResultPage
 from bohrbug.exploration.options import ExploreOptions
 from bohrbug.exploration.replaying import Replay
 from bohrbug.exploration.reproduction import Reproduction
@@ -66,9 +67,11 @@ def explore_native(
     """Explore a native program, report and exit."""
     show = show_printed if showing.verbose and not showing.as_json else None
     silent = showing.quiet or showing.as_json
+    page = ResultPage(showing.html)
     try:
         with ProgressLine(Console(file=sys.stderr), silent=silent) as line:
-            explorer, runtime = native_explorer(test, options, line.update, show, store)
+            progress = page.following(line.update)
+            explorer, runtime = native_explorer(test, options, progress, show, store)
             try:
                 result = explorer.explore()
             except KeyboardInterrupt:
@@ -93,7 +96,8 @@ def explore_native(
         result.notices.append(
             f"changed after the program was built, so its lines may not fit: {', '.join(newer)}"
         )
-    tell(result, printed_text(runtime.printed_by_failure), showing, store)
+    printed = printed_text(runtime.printed_by_failure)
+    tell(result, printed, showing, store, lambda: page.write(result, printed))
 
 
 def _allowable_misuses(result: Result) -> list[str]:

@@ -37,6 +37,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         default=1,
         help="with --bohrbug-replay: replay so many times",
     )
+    group.addoption(
+        "--bohrbug-html",
+        metavar="DIR",
+        help="write an HTML report to DIR: an index of all tests, and a page for each that failed",
+    )
     add_message_options(group)
     add_live_options(group)
     group.addoption(

@@ -17,20 +17,24 @@ from bohrbug.exploration.explorer import Explorer
 from bohrbug.exploration.reproduction import (
     DIRECTORY,
     Reproduction,
+    reproduction_of,
 )
 from bohrbug.exploration.result import Failure, Result, Verdict, VerdictKind
+from bohrbug.exploration.sights import Sights
 from bohrbug.exploration.surroundings import Surroundings
 from bohrbug.exploration.verdicts import has_seen_a_failure
 from bohrbug.live.options import LiveOptions
 from bohrbug.live.session import LiveResult
 from bohrbug.platforms.threads.platform import explorer_of
 from bohrbug.platforms.threads.replaying import replay
+from bohrbug.platforms.threads.sights import sights_in_replay
 from bohrbug.pytest_plugin import async_items, internals
 from bohrbug.pytest_plugin.alarms import AlarmGuard
 from bohrbug.pytest_plugin.execution import ItemExecution
 from bohrbug.pytest_plugin.foreign_loops import ForeignLoops
 from bohrbug.pytest_plugin.live import LiveItem, live_data
 from bohrbug.pytest_plugin.measuring import one_tracer_for_all_tasks
+from bohrbug.pytest_plugin.pages import TestPage
 from bohrbug.pytest_plugin.progress import SessionProgress
 from bohrbug.pytest_plugin.remembering import update_memory
 from bohrbug.pytest_plugin.summary import ATTRIBUTE, report_data
@@ -125,8 +129,9 @@ class ItemProtocol:
         item, execution, plugin = self._item, self._execution, self._plugin
         progress = SessionProgress(item.config)
         remembered = [] if plugin.memory is None else plugin.memory.recall(item.nodeid)
+        page = None if plugin.pages is None else TestPage(plugin.pages)
         surroundings = Surroundings(
-            progress.update,
+            progress.update if page is None else page.following(progress.update),
             lambda text: internals.end_process(item.config, item.nodeid, text),
             lambda number: internals.settle_in_worker(item.config, number),
             remembered=remembered,
@@ -168,6 +173,11 @@ class ItemProtocol:
         if plugin.memory is not None:
             data["fixed"] = update_memory(plugin.memory, result, remembered)
             trouble = trouble or plugin.memory.trouble or ""
+        if page is not None:
+            try:
+                data["page"] = self._write_page(page, explorer)
+            except OSError as error:
+                trouble = trouble or f"no page can be written: {error}"
         data["trouble"] = trouble
         item.user_properties.append(("bohrbug", data["line"]))
         if failures:
@@ -191,6 +201,19 @@ class ItemProtocol:
         # While what it left behind may still die without a word.
         self._execution.let_go()
         self._as_always = {}
+
+    def _write_page(self, page: TestPage, explorer: Explorer) -> str:
+        """Write the page of the test, for which its failures are replayed once more."""
+        execution, result = self._execution, explorer.result
+        target = target_of_item(self._item)
+        printed = "\n".join(text for _, _, text in execution.sections)
+
+        def look(failure: Failure) -> Sights | None:
+            reproduction = reproduction_of(failure, target, result.test, explorer.options)
+            with one_tracer_for_all_tasks():
+                return sights_in_replay(reproduction, execution)
+
+        return page.write(result, look, printed)
 
     def _write_reproductions(self, explorer: Explorer) -> str:
         """Write a file for each failure; why that was not possible, or ""."""

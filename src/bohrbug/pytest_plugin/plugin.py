@@ -26,6 +26,7 @@ from bohrbug.pytest_plugin.item_protocol import ItemProtocol
 from bohrbug.pytest_plugin.live import live_settings
 from bohrbug.pytest_plugin.measuring import tell_coverage
 from bohrbug.pytest_plugin.options import options_of, session_settings
+from bohrbug.pytest_plugin.pages import SessionIndex, pages_folder
 from bohrbug.pytest_plugin.remembering import memory_of
 from bohrbug.pytest_plugin.summary import ATTRIBUTE, Summary
 from bohrbug.pytest_plugin.target import argument_for, is_target
@@ -52,6 +53,10 @@ def register(config: pytest.Config) -> None:
     file = config.getoption("bohrbug_replay")
     reproduction = None
     if file is not None:
+        if config.getoption("bohrbug_html") is not None:
+            raise pytest.UsageError(
+                "--bohrbug-html is for explorations; for a replay: bohrbug replay --html PAGE FILE"
+            )
         if config.getoption("bohrbug_times") < 1:
             raise pytest.UsageError("--bohrbug-times must be at least 1")
         try:
@@ -94,6 +99,9 @@ class BohrbugPlugin:
         self._summary = Summary()
         self.live = live_settings(config)
         is_explored = reproduction is None and self.live is None
+        self.pages = pages_folder(config) if is_explored else None
+        is_worker = hasattr(config, "workerinput")
+        self._index = None if self.pages is None or is_worker else SessionIndex(self.pages)
         self.memory = memory_of(config) if is_explored else None
         # The item that is being executed, by us and not as always.
         self._running: ItemExecution | None = None
@@ -252,6 +260,8 @@ class BohrbugPlugin:
         data = getattr(report, ATTRIBUTE, None)
         if data is not None:
             self._summary.add(data)
+            if self._index is not None:
+                self._index.add(report.nodeid, data)
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_makereport(
@@ -279,24 +289,28 @@ class BohrbugPlugin:
         """The section at the end."""
         untold = terminalreporter.config.option.tbstyle == "no"
         self._summary.write(terminalreporter, with_failures=untold)
+        if self._index is not None:
+            terminalreporter.line(self._index.write())
+        for line in self._told_to_others():
+            terminalreporter.line(line)
+
+    def _told_to_others(self) -> list[str]:
+        """Write what the session leaves for other tools; lines to print."""
         if hasattr(self._config, "workerinput"):
             # The process that started this worker of pytest-xdist knows all of the session.
-            return
+            return []
         sarif = self._config.getoption("bohrbug_sarif")
         if not sarif and os.environ.get("GITHUB_ACTIONS") != "true":
-            return
+            return []
         files = self._summary.reproductions
         told = for_ci.told_of(files, {file: self.replay_command(Path(file)) for file in files})
         root = self._config.rootpath
         try:
             if sarif:
                 for_ci.write_sarif(self._config.invocation_params.dir / sarif, told, root)
-            lines = for_ci.for_github(told, self._summary.verdicts, root, os.environ)
+            return for_ci.for_github(told, self._summary.verdicts, root, os.environ)
         except OSError as error:
-            terminalreporter.line(f"bohrbug: {error.filename}: {error.strerror}", red=True)
-        else:
-            for line in lines:
-                terminalreporter.line(line)
+            return [f"bohrbug: {error.filename}: {error.strerror}"]
 
 
 def _encoding(stream: Any) -> str:

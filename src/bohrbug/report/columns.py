@@ -73,11 +73,17 @@ def _place(row: Row) -> str:
     return "" if isinstance(row, Folded | Preempted) else row.place
 
 
-def _preempted_words(row: Preempted, with_place: bool = True) -> str:
+def preempted_words(row: Preempted, with_place: bool = True) -> str:
+    """Who was preempted, and before what: ``0.1 preempted before write Account.balance``."""
     at = f" at {row.place}," if row.place and with_place else ""
     if row.late:
         return f"{row.task} late{at.rstrip(',')}"
     return f"{row.task} preempted{at} before {row.before}"
+
+
+def timeout_words(what: str, early: bool) -> str:
+    """That a timeout or a sleep ends: ``wait Event ready times out early``."""
+    return f"{what} {'ends' if what == 'sleep' else 'times out'}{' early' if early else ''}"
 
 
 class _Layout:
@@ -167,10 +173,8 @@ class _Layout:
             if row.for_ever:
                 return f"{words} for ever", FAILED
             return words, f"{QUIET} italic"
-        end = "ends" if row.what == "sleep" else "times out"
-        early = " early" if row.early else ""
         style = WARNED if row.essential else "yellow"
-        return f"{self.paper.glyphs.timeout} {row.what} {end}{early}", style
+        return f"{self.paper.glyphs.timeout} {timeout_words(row.what, row.early)}", style
 
     def _headers(self, task: TaskId) -> list[str]:
         name = self.names.thread_name(task)
@@ -245,12 +249,12 @@ class _Layout:
         paper = self.paper
         glyphs = paper.glyphs
         style = WARNED if row.essential else "yellow"
-        words = f" {glyphs.preempted} {_preempted_words(row)} "
+        words = f" {glyphs.preempted} {preempted_words(row)} "
         start = _INDENT + self.place_width + _GAP
         total = sum(self.columns.values()) + _GAP * (len(self.columns) - 1) - 1
         total = min(max(total, len(words) + 4), paper.width - start)
         if len(words) > total:
-            words = f" {glyphs.preempted} {_preempted_words(row, with_place=False)} "
+            words = f" {glyphs.preempted} {preempted_words(row, with_place=False)} "
         offset = 0
         for task, width in self.columns.items():
             if task == row.task:
@@ -406,10 +410,10 @@ class _Layout:
         paper = self.paper
         glyphs = paper.glyphs
         style = WARNED if row.essential else "yellow"
-        words = f"{glyphs.dots * 2} {glyphs.preempted} {_preempted_words(row)} "
+        words = f"{glyphs.dots * 2} {glyphs.preempted} {preempted_words(row)} "
         room = paper.width - _INDENT
         if len(words) > room:
-            words = f"{glyphs.dots * 2} {glyphs.preempted} {_preempted_words(row, False)} "
+            words = f"{glyphs.dots * 2} {glyphs.preempted} {preempted_words(row, False)} "
         text = paper.crop(paper.text(words), room)
         text.append(glyphs.dots * (room - text.cell_len))
         text.stylize(style)

@@ -13,6 +13,7 @@ from bohrbug.model.operation import (
     RESULT,
     WAIT,
     ResourceId,
+    Site,
     TaskId,
 )
 from bohrbug.model.outcome import Abandoned, BlockedTask, Outcome, OutcomeKind
@@ -51,7 +52,8 @@ def signal_words(blocked: BlockedTask, type: str) -> str:
     return _SIGNALS.get(type, "wake it up")
 
 
-def _waits_for(blocked: BlockedTask, names: Names) -> str:
+def waits_in_words(blocked: BlockedTask, names: Names) -> str:
+    """What a task waits for: ``waits for Lock b (x.py:11)``."""
     operation = blocked.operation
     if operation.kind is JOIN:
         if operation.resource == EXIT:
@@ -90,7 +92,7 @@ def cycle_in_words(outcome: Outcome, names: Names) -> str:
     if not cycle:
         return ""
     first = cycle[0]
-    text = f"Task {names.task(first.task)} {_holding(first, names)}{_waits_for(first, names)}"
+    text = f"Task {names.task(first.task)} {_holding(first, names)}{waits_in_words(first, names)}"
     if len(cycle) == 1:
         holders = first.holders or (first.task,)
         if first.task in holders:
@@ -109,7 +111,7 @@ def cycle_in_words(outcome: Outcome, names: Names) -> str:
                 holder = holder[:-1]
                 taken = f"; {taken.removeprefix(' (')}"
             text += f", held by task {holder}{taken}, which "
-        text += _waits_for(blocked, names)
+        text += waits_in_words(blocked, names)
         waiting = blocked
     if waiting.operation.kind is not JOIN:
         text += f", held by task {first.task}"
@@ -118,7 +120,8 @@ def cycle_in_words(outcome: Outcome, names: Names) -> str:
 
 def alone_in_words(blocked: BlockedTask, names: Names, type: str) -> str:
     """One sentence on a task that is not part of a cycle, and on why it can't go on."""
-    text = f"Task {names.task(blocked.task)} {_holding(blocked, names)}{_waits_for(blocked, names)}"
+    who = f"Task {names.task(blocked.task)}"
+    text = f"{who} {_holding(blocked, names)}{waits_in_words(blocked, names)}"
     if blocked.operation.kind is JOIN:
         return f"{text}."
     if blocked.holders:
@@ -157,12 +160,12 @@ def draw_cycle(paper: Paper, outcome: Outcome, names: Names) -> None:
         first = f"{glyphs.corner_top}{glyphs.light_rule}{glyphs.arrow_right} "
         lines.append((first if number == 0 else f"{glyphs.bar}   ", name, ""))
         site = names.site(blocked.operation)
-        words = paper.prose(_waits_for(blocked, names))
+        words = paper.prose(waits_in_words(blocked, names))
         source = source_line(site) if site is not None else ""
         lines.append((f"{glyphs.bar}    {glyphs.bar} ", words, source))
-        lines.append(
-            (f"{glyphs.bar}    {glyphs.arrow_down} ", *_hold(paper, blocked, holder, names))
-        )
+        held, taken = held_in_words(blocked, holder, names)
+        source = source_line(taken) if taken is not None else ""
+        lines.append((f"{glyphs.bar}    {glyphs.arrow_down} ", paper.prose(held), source))
     widest = max(left.cell_len + len(prefix) for prefix, left, _ in lines)
     for prefix, left, source in lines:
         line = Text("    ") + Text(prefix, style=QUIET) + left
@@ -175,21 +178,26 @@ def draw_cycle(paper: Paper, outcome: Outcome, names: Names) -> None:
     )
 
 
-def _hold(
-    paper: Paper, waiting: BlockedTask, holder: BlockedTask, names: Names
-) -> tuple[Text, str]:
-    """Who holds what a task waits for, and the source line where it was taken."""
+def held_in_words(
+    waiting: BlockedTask, holder: BlockedTask, names: Names
+) -> tuple[str, Site | None]:
+    """Who holds what a task waits for, and where it was taken."""
     operation = waiting.operation
     if operation.kind is JOIN:
-        return paper.text("which is"), ""
+        return "which is", None
     for held in holder.holding:
         if held.resource == operation.resource and held.acquired is not None:
             words = f"held by task {holder.task}, taken at {names.place(held.acquired)}"
-            return paper.prose(words), source_line(held.acquired)
-    return paper.prose(f"held by task {holder.task}"), ""
+            return words, held.acquired
+    return f"held by task {holder.task}", None
 
 
 def _draw_origins(paper: Paper, outcome: Outcome, names: Names) -> None:
+    for line in origins_in_words(outcome, names):
+        paper.paragraph(paper.text(line, QUIET))
+
+
+def origins_in_words(outcome: Outcome, names: Names) -> list[str]:
     """Where the resources that tasks wait for were made, as far as their names don't say it."""
     made: dict[str, list[str]] = {}
     for blocked in outcome.blocked:
@@ -197,8 +205,10 @@ def _draw_origins(paper: Paper, outcome: Outcome, names: Names) -> None:
         name = names.short_resource(blocked.operation.resource)
         if place and name not in made.setdefault(place, []):
             made[place].append(name)
-    for place, resources in sorted(made.items()):
-        paper.paragraph(paper.text(f"{' and '.join(sorted(resources))}: made at {place}", QUIET))
+    return [
+        f"{' and '.join(sorted(resources))}: made at {place}"
+        for place, resources in sorted(made.items())
+    ]
 
 
 def _half_turn(paper: Paper) -> str:

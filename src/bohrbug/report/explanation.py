@@ -287,7 +287,12 @@ def _list_tasks(tasks: Sequence[TaskId]) -> str:
 
 
 def explain(
-    trace: Trace, essential: Sequence[int], names: Names, *, as_example: bool = False
+    trace: Trace,
+    essential: Sequence[int],
+    names: Names,
+    *,
+    as_example: bool = False,
+    example: str = "In the schedule below",
 ) -> str:
     """One sentence that says which preemptions matter.
 
@@ -296,6 +301,7 @@ def explain(
         essential: the steps that begin with an essential preemption.
         names: what to call things.
         as_example: the cause was told, and this is only how it comes about in this schedule.
+        example: with what an example begins.
 
     Returns:
         A sentence such as "It fails when task 0.1 (Thread-1, deposit) is
@@ -312,7 +318,7 @@ def explain(
     mentioned = _Mentioned(names)
     limit = 3
     clauses = list(_clauses(trace, told, names, mentioned))
-    opening = "In the schedule below " if as_example else f"{verb} when "
+    opening = f"{example} " if as_example else f"{verb} when "
     text = opening + "; and then ".join(clauses[:limit])
     if len(clauses) > limit:
         text += f"; and {len(clauses) - limit} more preemptions, marked below"

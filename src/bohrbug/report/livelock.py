@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from bohrbug.model.trace import Trace
 from bohrbug.report.columns import draw_schedule
 from bohrbug.report.naming import Names
@@ -9,12 +11,8 @@ from bohrbug.report.schedule import SHORT_EXECUTION, schedule_of
 from bohrbug.report.style import Paper
 
 
-def draw_repeating(paper: Paper, trace: Trace, names: Names) -> None:
-    """Print the repeating section of a livelock, once through."""
-    repeating = [index for index in trace.outcome.repeating if 0 <= index < len(trace)]
-    if not repeating:
-        return
-    paper.heading("The steps that repeat")
+def repeating_in_words(trace: Trace, repeating: Sequence[int], names: Names) -> str:
+    """Which steps come again and again, of which tasks, and who waits meanwhile."""
     tasks = list(dict.fromkeys(trace.tasks[index] for index in repeating))
     who = f"task {tasks[0]}" if len(tasks) == 1 else f"{len(tasks)} tasks"
     steps = f"{len(repeating)} step{'s' if len(repeating) != 1 else ''}"
@@ -25,7 +23,16 @@ def draw_repeating(paper: Paper, trace: Trace, names: Names) -> None:
     if waiting and len(waiting) <= 4:
         text += f" Meanwhile {', '.join(f'task {names.task(task)}' for task in waiting)}"
         text += " waits." if len(waiting) == 1 else " wait."
-    paper.paragraph(paper.prose(text))
+    return text
+
+
+def draw_repeating(paper: Paper, trace: Trace, names: Names) -> None:
+    """Print the repeating section of a livelock, once through."""
+    repeating = [index for index in trace.outcome.repeating if 0 <= index < len(trace)]
+    if not repeating:
+        return
+    paper.heading("The steps that repeat")
+    paper.paragraph(paper.prose(repeating_in_words(trace, repeating, names)))
     paper.gap()
     draw_schedule(paper, schedule_of(trace, (), names, only=repeating[:SHORT_EXECUTION]), names)
     if len(repeating) > SHORT_EXECUTION:

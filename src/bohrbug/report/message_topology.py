@@ -64,23 +64,33 @@ def _made(traffic: Traffic) -> tuple[object, ...]:
     return (0, tree_key(traffic.id.creator), traffic.id.number)
 
 
+def size_in_words(log: Log) -> str:
+    """How much is in a log: ``1,204 events of 9 tasks``."""
+    return f"{plural(log.events, 'event')} of {plural(len(log.tasks), 'task')}"
+
+
+def ending_in_words(log: Log) -> str:
+    """How a recorded command ended: ``failed, exit status 1``."""
+    if not log.outcome:
+        return "the recording has no end"
+    if log.outcome.get("passed"):
+        return "passed"
+    status = f", exit status {log.outcome['status']}" if "status" in log.outcome else ""
+    return f"failed{status}"
+
+
 def draw_topology(paper: Paper, log: Log) -> None:
     """Print what a log holds: how it ended, its tasks, its channels."""
     command = log.about.get("command")
     if isinstance(command, list):
         paper.put(paper.text(" ".join(map(str, command))))
-    words = Text(f"{plural(log.events, 'event')} of {plural(len(log.tasks), 'task')}")
+    words = Text(size_in_words(log)) + Text(f" {paper.glyphs.dash} ")
     if log.outcome:
         passed = bool(log.outcome.get("passed"))
         sign = paper.glyphs.passed if passed else paper.glyphs.failed
-        how = "passed" if passed else "failed"
-        if not passed and "status" in log.outcome:
-            how += f", exit status {log.outcome['status']}"
-        words += Text(f" {paper.glyphs.dash} ") + Text(
-            f"{sign} {how}", PASSED if passed else FAILED
-        )
+        words += Text(f"{sign} {ending_in_words(log)}", PASSED if passed else FAILED)
     else:
-        words += Text(f" {paper.glyphs.dash} ") + Text("the recording has no end", WARNED)
+        words += Text(ending_in_words(log), WARNED)
     paper.put(words)
     if log.damage is not None:
         paper.put(paper.text(log.damage, WARNED))

@@ -77,6 +77,35 @@ def pattern_in_words(race: Race) -> str:
     return _LOOKS_LIKE.get(race.pattern, "")
 
 
+def kinds_in_words(race: Race) -> str:
+    """What the two accesses are, and how often they raced: ``two writes, seen 3 times``."""
+    times = f", seen {race.count:,} times" if race.count > 1 else ""
+    both = race.first.operation.kind.is_write and race.second.operation.kind.is_write
+    return f"{'two writes' if both else 'a read and a write'}{times}"
+
+
+def notes_in_words(race: Race, names: Names) -> list[str]:
+    """What else is known of a race between native accesses, a sentence each."""
+    notes = []
+    if race.is_triangular is not None:
+        notes.append(_TRIANGULAR if race.is_triangular else _NOT_TRIANGULAR)
+    if race.may_be_atomic:
+        notes.append(_MAY_BE_ATOMIC)
+    if race.allocated is not None:
+        notes.append(f"The memory was allocated at {names.place(race.allocated)}.")
+    return notes
+
+
+def common_in_words(race: Race) -> str:
+    """That no lock protects both accesses, if it is worth a word; else nothing."""
+    common = {held.resource for held in race.first.holding} & {
+        held.resource for held in race.second.holding
+    }
+    if (race.first.holding or race.second.holding) and not common:
+        return "No lock is held at both accesses."
+    return ""
+
+
 def race_sites(races: Sequence[Race]) -> list[Site]:
     """All places that races mention."""
     found: list[Site] = []
@@ -95,17 +124,8 @@ def race_sites(races: Sequence[Race]) -> list[Site]:
 
 def _draw_access(paper: Paper, access: Access, names: Names, order: str) -> None:
     site = site_of(access.operation.place)
-    text = paper.prose(f"{order}: task {names.task(access.task)} {access.operation.kind.name}s it ")
-    if site is not None:
-        text.append_text(paper.prose(f"at {names.place(site)}"))
-    paper.paragraph(text, 4, 6)
-    held = [
-        f"{_lock(item.resource, names)}"
-        + (f" (taken at {names.place(item.acquired)})" if item.acquired is not None else "")
-        for item in access.holding
-    ]
-    locks = f"holding {', '.join(held)}" if held else "holding no lock"
-    paper.paragraph(paper.text(locks, QUIET), 6)
+    paper.paragraph(paper.prose(f"{order}: {access_in_words(access, names)}"), 4, 6)
+    paper.paragraph(paper.text(held_in_words(access, names), QUIET), 6)
     if access.stack:
         draw_stack(paper, access.stack, names, indent=6)
     elif site is not None:
@@ -130,9 +150,9 @@ def _draw_over_await(
     race: Race,
     stale: StaleRead,
     names: Names,
-    times: str,
     explained: set[RacePattern] | None,
 ) -> None:
+    times = f", seen {race.count:,} times" if race.count > 1 else ""
     title = paper.text("  Race over an await", WARNED) + paper.text(f" on {race.label}", HEADING)
     paper.put(title + paper.text(f"  ({race.pattern.value}{times})", QUIET))
     words = _OVER_AWAIT.get(race.pattern, "")
@@ -164,6 +184,23 @@ def _called(names: Names, access: Access, name: str) -> str:
     return f"{known} ({name})" if known == access.task and name else known
 
 
+def access_in_words(access: Access, names: Names) -> str:
+    """Who made an access, and where: ``task 0.1 (count) writes it at race.c:10``."""
+    site = site_of(access.operation.place)
+    at = "" if site is None else f"at {names.place(site)}"
+    return f"task {names.task(access.task)} {access.operation.kind.name}s it {at}"
+
+
+def held_in_words(access: Access, names: Names) -> str:
+    """Which locks were held at an access: ``holding Lock lock (taken at bank.py:20)``."""
+    held = [
+        f"{_lock(item.resource, names)}"
+        + (f" (taken at {names.place(item.acquired)})" if item.acquired is not None else "")
+        for item in access.holding
+    ]
+    return f"holding {', '.join(held)}" if held else "holding no lock"
+
+
 def _lock(resource: ResourceId, names: Names) -> str:
     """The name of a lock; the execution that the names are from may not have known it."""
     name = names.short_resource(resource)
@@ -178,14 +215,11 @@ def draw_race(
     Parameters:
         explained: patterns that need no more words than their name; grows.
     """
-    times = f", seen {race.count:,} times" if race.count > 1 else ""
     if race.stale is not None:
-        _draw_over_await(paper, race, race.stale, names, times, explained)
+        _draw_over_await(paper, race, race.stale, names, explained)
         return
-    both = race.first.operation.kind.is_write and race.second.operation.kind.is_write
-    words = "two writes" if both else "a read and a write"
     title = paper.text("  Race", WARNED) + paper.text(f" on {race.label}", HEADING)
-    paper.put(title + paper.text(f"  ({words}{times})", QUIET))
+    paper.put(title + paper.text(f"  ({kinds_in_words(race)})", QUIET))
     looks = pattern_in_words(race)
     if explained is not None:
         if race.pattern in explained:
@@ -193,18 +227,9 @@ def draw_race(
         explained.add(race.pattern)
     if looks:
         paper.paragraph(paper.prose(looks), 4)
-    if race.is_triangular is not None:
-        paper.paragraph(paper.prose(_TRIANGULAR if race.is_triangular else _NOT_TRIANGULAR), 4)
-    if race.may_be_atomic:
-        paper.paragraph(paper.prose(_MAY_BE_ATOMIC), 4)
-    if race.allocated is not None:
-        paper.paragraph(
-            paper.prose(f"The memory was allocated at {names.place(race.allocated)}."), 4
-        )
+    for note in notes_in_words(race, names):
+        paper.paragraph(paper.prose(note), 4)
     _draw_access(paper, race.first, names, "one")
     _draw_access(paper, race.second, names, "the other")
-    common = {held.resource for held in race.first.holding} & {
-        held.resource for held in race.second.holding
-    }
-    if (race.first.holding or race.second.holding) and not common:
-        paper.paragraph(paper.text("No lock is held at both accesses.", QUIET), 4)
+    if words := common_in_words(race):
+        paper.paragraph(paper.text(words, QUIET), 4)

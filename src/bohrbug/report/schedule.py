@@ -270,6 +270,13 @@ def _words(operations: Sequence[str]) -> list[str]:
     return shown if more < 2 else [*shown[:_MOST_OPERATIONS], f"{more} more operations"]
 
 
+def choice_in_words(trace: Trace, index: int) -> str:
+    """What a data choice was: ``choose: 1 of 3``, or the call that it makes fail."""
+    return fault_words(trace, index) or (
+        f"choose: {trace.choices[index]} of {trace.arities.get(index, 0)}"
+    )
+
+
 def _is_plumbing(line: Line) -> bool:
     """Whether a line is in the standard library and nothing of what matters happens there."""
     return not line.conflicting and line.site is not None and is_standard_file(line.site.filename)
@@ -346,9 +353,7 @@ class _Writer:
         if operation.kind is FLUSH:
             words = f"{self.names.store_of(task, operation)} reaches memory"
         if operation.kind is CHOOSE:
-            words = fault_words(trace, index) or (
-                f"choose: {trace.choices[index]} of {trace.arities.get(index, 0)}"
-            )
+            words = choice_in_words(trace, index)
         line = Line(task, place, source, [words], [index], site, index in self.conflicting)
         self._put(line, operation.kind, previous == index - 1)
 

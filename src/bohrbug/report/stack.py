@@ -73,16 +73,25 @@ def program_traceback(traceback: str) -> str:
     return "\n".join(kept)
 
 
-def draw_traceback(paper: Paper, traceback: str) -> None:
-    """Print a traceback with its last line set off, paths as a person would write them."""
+def traceback_in_words(traceback: str) -> str:
+    """A traceback without the frames of the tool, paths as a person would write them."""
     lines = program_traceback(traceback).splitlines()
     if not any(_FRAME.match(line) for line in lines):
         # Raised in the tool alone, for instance by a wrapped primitive: better all than nothing.
         lines = traceback.splitlines()
-    for line in lines:
-        match = _FRAME.match(line)
-        if match:
-            text = paper.text(line.replace(match["file"], display_path(match["file"]), 1), QUIET)
+    return "\n".join(_shortened(line) for line in lines)
+
+
+def _shortened(line: str) -> str:
+    match = _FRAME.match(line)
+    return line if match is None else line.replace(match["file"], display_path(match["file"]), 1)
+
+
+def draw_traceback(paper: Paper, traceback: str) -> None:
+    """Print a traceback with its last line set off."""
+    for line in traceback_in_words(traceback).splitlines():
+        if _FRAME.match(line):
+            text = paper.text(line, QUIET)
         elif line and line[0] not in " |+" and not line.startswith("Traceback "):
             text = paper.text(line, FAILED)
         else:

@@ -14,29 +14,33 @@ from rich.console import Console
 from rich.text import Text
 
 from bohrbug.exploration.result import Failure, Interpreter, Result
-from bohrbug.model.operation import Site
 from bohrbug.model.outcome import OutcomeKind, Race, RacePattern
 from bohrbug.model.trace import Trace
-from bohrbug.paths import display_path
 from bohrbug.report.cause import cause_in_lines, evidence_in_words
 from bohrbug.report.columns import draw_schedule
 from bohrbug.report.deadlock import draw_blocked
 from bohrbug.report.explanation import explain
+from bohrbug.report.finding import (
+    how_found,
+    how_often_reproduced,
+    interpreter_note,
+    where_in_words,
+)
 from bohrbug.report.headline import failure_headline
 from bohrbug.report.livelock import draw_repeating
 from bohrbug.report.naming import Names, task_order
 from bohrbug.report.prediction import draw_unconfirmed
 from bohrbug.report.race import draw_race, race_sites
 from bohrbug.report.schedule import schedule_of
-from bohrbug.report.stack import draw_stack, draw_traceback, program_frames, telling_frame
-from bohrbug.report.stories import TaskSteps
+from bohrbug.report.stack import draw_stack, draw_traceback, program_frames
 from bohrbug.report.style import FAILED, HEADING, PASSED, QUIET, WARNED, Paper
 from bohrbug.report.verdict import draw_verdict, one_line_verdict
-from bohrbug.report.wording import plural, seconds_in_words
+from bohrbug.report.wording import plural
 
 __all__ = [
     "failure_headline",
     "failure_text",
+    "interpreter_note",
     "one_line_verdict",
     "render_failure",
     "render_races",
@@ -69,50 +73,14 @@ def _draw_head(
     last = lines[-1] + Text(" ")
     last.append(glyphs.rule * (paper.width - last.cell_len), style=style.rpartition(" ")[2])
     paper.put(*lines[:-1], last)
-    where: list[str] = []
-    telling = telling_frame(outcome.stack)
-    if telling is not None:
-        where.append(f"at {_place_in_words(telling.site)}")
-        innermost = program_frames(outcome.stack)[-1]
-        if innermost is not telling:
-            function = innermost.site.function.rpartition("<locals>.")[2]
-            where.append(f"raised at {names.place(innermost.site)} in {function}")
-    if outcome.task is not None:
-        where.append(f"task {names.task(outcome.task)}")
+    where = where_in_words(outcome, names)
     if test:
         paper.paragraph(paper.text(test, HEADING), 2, 4)
     if where:
-        paper.paragraph(paper.prose(", ".join(where)), 2, 4)
+        paper.paragraph(paper.prose(where), 2, 4)
     if let_pass := failure.trace.uncontrolled.misuses_let_pass:
         paper.paragraph(paper.text(f"behind misuse that is allowed: {', '.join(let_pass)}"), 2, 4)
-    paper.paragraph(paper.text(_how_found(failure, executions, seconds, glyphs.dash), QUIET), 2, 4)
-
-
-def _place_in_words(site: Site) -> str:
-    function = site.function.rpartition("<locals>.")[2]
-    if not site.line and site.function != "?":
-        # Without debugging information the file is a module and an offset in it.
-        return f"{function} of {display_path(site.filename.rpartition('+')[0])}"
-    line = f":{site.line}" if site.line else ""
-    return f"{display_path(site.filename)}{line} in {function}"
-
-
-def _how_found(failure: Failure, executions: int | None, seconds: float | None, dash: str) -> str:
-    found = f"found by {failure.strategy}" if failure.strategy else "found"
-    if failure.execution > 0:
-        found += f" in execution {failure.execution:,}"
-        if executions is not None and executions > failure.execution:
-            found += f" of {executions:,}"
-    if seconds is not None:
-        found += f", {seconds_in_words(seconds)}"
-    count = len(failure.trace.preemptions())
-    text = plural(count, "preemption") if count else "no preemption"
-    if failure.found_preemptions > count:
-        text += f" (found with {failure.found_preemptions}, minimised)"
-    parts = [found, text]
-    if failure.occurrences > 1:
-        parts.append(f"failed so in {failure.occurrences:,} executions")
-    return f" {dash} ".join(parts)
+    paper.paragraph(paper.text(how_found(failure, executions, seconds, glyphs.dash), QUIET), 2, 4)
 
 
 def _draw_specific(paper: Paper, failure: Failure, names: Names) -> None:
@@ -135,39 +103,6 @@ def _draw_specific(paper: Paper, failure: Failure, names: Names) -> None:
         draw_stack(paper, outcome.stack, names)
 
 
-def interpreter_note(failure: Failure, names: Names) -> str:
-    """On which builds of Python a failure can happen; empty if that is not known."""
-    if failure.interpreter is Interpreter.GIL:
-        return "Can happen on today's GIL builds of Python, and on free-threaded ones."
-    if failure.interpreter is Interpreter.ANOTHER_SCHEDULE:
-        needs = _beyond_gil(failure, names, "This schedule needs")
-        return f"{needs} With the GIL another schedule ends in the same kind of failure."
-    if failure.interpreter is not Interpreter.FREE_THREADED:
-        return ""
-    return _beyond_gil(failure, names, "Needs")
-
-
-def _beyond_gil(failure: Failure, names: Names, needs: str) -> str:
-    trace = failure.trace
-    steps = TaskSteps(trace)
-    places: dict[str, None] = {}
-    for step in failure.essential:
-        if step in failure.early_timeouts or not 0 < step < len(trace):
-            continue
-        pending = steps.next_operation(trace, trace.goes_on(step), step)
-        if pending is not None:
-            places[names.place(names.site(pending))] = None
-    shown = [place for place in places if place]
-    if not shown:
-        return f"{needs} free-threaded Python: a GIL build can't switch threads where it matters."
-    if len(shown) == 1:
-        return f"{needs} free-threaded Python: a GIL build can't switch threads at {shown[0]}."
-    return (
-        f"{needs} free-threaded Python: a GIL build can't switch threads at all of "
-        f"{', '.join(shown[:-1])} and {shown[-1]}."
-    )
-
-
 _WITH_GIL = (Interpreter.GIL, Interpreter.ANOTHER_SCHEDULE)
 
 
@@ -187,13 +122,9 @@ def _draw_replay(
         if command:
             # Never wrapped: it is there to be copied.
             paper.put(Text("  ") + paper.text(command, "bold green"), whole=True)
-    if failure.confirmed:
-        replays = plural(failure.confirmed, "replay")
-        text = f"reproduced in {failure.confirmed:,} of {replays}"
-        if failure.happens_afresh is False:
-            text += ", but not in a process that has executed nothing before: "
-            text += "it needs what earlier executions of the test leave behind"
-        paper.paragraph(paper.text(text, WARNED if failure.happens_afresh is False else QUIET))
+    if words := how_often_reproduced(failure):
+        style = WARNED if failure.happens_afresh is False else QUIET
+        paper.paragraph(paper.text(words, style))
 
 
 def render_failure(

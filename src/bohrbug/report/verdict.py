@@ -81,17 +81,18 @@ def _because(caveats: tuple[str, ...]) -> str:
     return f": {caveats[0].rstrip('.')}{more}"
 
 
-def _headline(result: Result) -> str:
+def headline(result: Result) -> str:
+    """The verdict in a few words, with the conditions that were found on the way."""
     kind = result.verdict.kind
     if kind is VerdictKind.FAILED:
         return f"Failed: {plural(len(result.failures), 'distinct failure')}"
-    headline = {
+    words = {
         VerdictKind.HOLDS: "Holds",
         VerdictKind.HOLDS_WITHIN_BOUND: "Holds within a bound",
         VerdictKind.NO_FAILURE_FOUND: "No failure found",
         VerdictKind.INCONCLUSIVE: "Inconclusive",
     }[kind]
-    return headline + (_taking(result.verdict) if kind in PROMISES else "")
+    return words + (_taking(result.verdict) if kind in PROMISES else "")
 
 
 def size_in_words(estimate: Estimate) -> str:
@@ -160,7 +161,7 @@ def draw_verdict(paper: Paper, result: Result, *, verbose: bool = False) -> None
         sign = paper.glyphs.unknown
     else:
         sign = paper.glyphs.passed
-    title = paper.text(f"{sign} {_headline(result)}", style)
+    title = paper.text(f"{sign} {headline(result)}", style)
     if result.interrupted:
         title.append(" (interrupted)", style=WARNED)
     title.append_text(paper.text(f"  {result.test}" if result.test else ""))

@@ -143,10 +143,14 @@ class LoopTasks:
 
     def frame_of(self, id: TaskId) -> FrameType | None:
         """Where a task stands, if it is one that an event loop has to go on with."""
+        return next(reversed(self.frames_of(id)), None)
+
+    def frames_of(self, id: TaskId) -> list[FrameType]:
+        """The frames in which such a task stands, the outermost first."""
         for asyncio_task, task in self.unfinished():
             if task.id == id:
-                return frame_in(asyncio_task.get_coro())
-        return None
+                return frames_in(asyncio_task.get_coro())
+        return []
 
     def unfinished(self) -> list[tuple[Any, Task]]:
         """The asyncio tasks that have not ended, each with its task of the model."""
@@ -281,13 +285,18 @@ def place_in(coroutine: Any) -> Any:
     return None if frame is None else (frame.f_code, max(frame.f_lasti, 0))
 
 
-def frame_in(coroutine: Any) -> FrameType | None:
-    """The innermost frame of the program's own code in a coroutine that waits."""
-    found = None
+def frames_in(coroutine: Any) -> list[FrameType]:
+    """The frames of the program's own code in a coroutine that waits, the outermost first."""
+    found = []
     while coroutine is not None:
         frame = getattr(coroutine, "cr_frame", None) or getattr(coroutine, "gi_frame", None)
         if frame is None or is_of_asyncio(frame.f_globals):
             break
-        found = frame
+        found.append(frame)
         coroutine = getattr(coroutine, "cr_await", None) or getattr(coroutine, "gi_yieldfrom", None)
     return found
+
+
+def frame_in(coroutine: Any) -> FrameType | None:
+    """The innermost one of :func:`frames_in`."""
+    return next(reversed(frames_in(coroutine)), None)

@@ -1,0 +1,109 @@
+"""What is said of a failure beside its schedule: where, how it was found, where else it happens."""
+
+from __future__ import annotations
+
+from bohrbug.exploration.result import Failure, Interpreter
+from bohrbug.model.operation import Site
+from bohrbug.model.outcome import Outcome
+from bohrbug.paths import display_path
+from bohrbug.report.naming import Names
+from bohrbug.report.stack import program_frames, telling_frame
+from bohrbug.report.stories import TaskSteps
+from bohrbug.report.wording import plural, seconds_in_words
+
+
+def where_in_words(outcome: Outcome, names: Names) -> str:
+    """Where it happened, and in which task: ``at bank.py:22 in main, task 0 (MainThread)``."""
+    where: list[str] = []
+    telling = telling_frame(outcome.stack)
+    if telling is not None:
+        where.append(f"at {_place_in_words(telling.site)}")
+        innermost = program_frames(outcome.stack)[-1]
+        if innermost is not telling:
+            function = innermost.site.function.rpartition("<locals>.")[2]
+            where.append(f"raised at {names.place(innermost.site)} in {function}")
+    if outcome.task is not None:
+        where.append(f"task {names.task(outcome.task)}")
+    return ", ".join(where)
+
+
+def _place_in_words(site: Site) -> str:
+    function = site.function.rpartition("<locals>.")[2]
+    if not site.line and site.function != "?":
+        # Without debugging information the file is a module and an offset in it.
+        return f"{function} of {display_path(site.filename.rpartition('+')[0])}"
+    line = f":{site.line}" if site.line else ""
+    return f"{display_path(site.filename)}{line} in {function}"
+
+
+def how_found(
+    failure: Failure, executions: int | None, seconds: float | None, dash: str = "·"
+) -> str:
+    """By which strategy, in which execution, and with how many preemptions it was found.
+
+    Parameters:
+        failure: the failure.
+        executions: of the whole exploration, if it is over.
+        seconds: wall time of the exploration, in seconds.
+        dash: what stands between the parts.
+    """
+    found = f"found by {failure.strategy}" if failure.strategy else "found"
+    if failure.execution > 0:
+        found += f" in execution {failure.execution:,}"
+        if executions is not None and executions > failure.execution:
+            found += f" of {executions:,}"
+    if seconds is not None:
+        found += f", {seconds_in_words(seconds)}"
+    count = len(failure.trace.preemptions())
+    text = plural(count, "preemption") if count else "no preemption"
+    if failure.found_preemptions > count:
+        text += f" (found with {failure.found_preemptions}, minimised)"
+    parts = [found, text]
+    if failure.occurrences > 1:
+        parts.append(f"failed so in {failure.occurrences:,} executions")
+    return f" {dash} ".join(parts)
+
+
+def interpreter_note(failure: Failure, names: Names) -> str:
+    """On which builds of Python a failure can happen; empty if that is not known."""
+    if failure.interpreter is Interpreter.GIL:
+        return "Can happen on today's GIL builds of Python, and on free-threaded ones."
+    if failure.interpreter is Interpreter.ANOTHER_SCHEDULE:
+        needs = _beyond_gil(failure, names, "This schedule needs")
+        return f"{needs} With the GIL another schedule ends in the same kind of failure."
+    if failure.interpreter is not Interpreter.FREE_THREADED:
+        return ""
+    return _beyond_gil(failure, names, "Needs")
+
+
+def _beyond_gil(failure: Failure, names: Names, needs: str) -> str:
+    trace = failure.trace
+    steps = TaskSteps(trace)
+    places: dict[str, None] = {}
+    for step in failure.essential:
+        if step in failure.early_timeouts or not 0 < step < len(trace):
+            continue
+        pending = steps.next_operation(trace, trace.goes_on(step), step)
+        if pending is not None:
+            places[names.place(names.site(pending))] = None
+    shown = [place for place in places if place]
+    if not shown:
+        return f"{needs} free-threaded Python: a GIL build can't switch threads where it matters."
+    if len(shown) == 1:
+        return f"{needs} free-threaded Python: a GIL build can't switch threads at {shown[0]}."
+    return (
+        f"{needs} free-threaded Python: a GIL build can't switch threads at all of "
+        f"{', '.join(shown[:-1])} and {shown[-1]}."
+    )
+
+
+def how_often_reproduced(failure: Failure) -> str:
+    """How many replays failed alike; empty if none were made."""
+    if not failure.confirmed:
+        return ""
+    replays = plural(failure.confirmed, "replay")
+    text = f"reproduced in {failure.confirmed:,} of {replays}"
+    if failure.happens_afresh is False:
+        text += ", but not in a process that has executed nothing before: "
+        text += "it needs what earlier executions of the test leave behind"
+    return text
