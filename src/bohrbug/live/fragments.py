@@ -14,8 +14,8 @@ from bohrbug.model.conditions import FunctionKey, PlaceKey, place_key
 from bohrbug.model.outcome import Outcome
 from bohrbug.model.plan import Choice
 from bohrbug.runtime.threads.execution import Execution
+from bohrbug.runtime.threads.live_runtime import LiveRuntime
 from bohrbug.runtime.threads.monitoring import RaceDetector
-from bohrbug.runtime.threads.runtime import ThreadsRuntime
 
 Failing = tuple[str, str]
 """What tells a failure from another one: the kind of outcome, or the type of an exception, and the
@@ -116,7 +116,7 @@ class Fragment:
     def __init__(
         self,
         execution: Execution,
-        runtime: ThreadsRuntime,
+        runtime: LiveRuntime,
         descriptor: int,
         window: int,
         detector: RaceDetector | None,

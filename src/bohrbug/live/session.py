@@ -20,7 +20,7 @@ from bohrbug.model.trace import Trace
 from bohrbug.platforms.threads.platform import ThreadsPlatform, live_runtime_of
 from bohrbug.runtime.interrupts import Interrupts
 from bohrbug.runtime.threads.control import nobody
-from bohrbug.runtime.threads.runtime import ThreadsRuntime
+from bohrbug.runtime.threads.live_runtime import LiveRuntime
 
 _now = time.monotonic
 
@@ -118,13 +118,13 @@ def codes_of(function: Any) -> tuple[CodeType, ...]:
     return tuple(getattr(function, "codes", ()))
 
 
-def _interrupt(runtime: ThreadsRuntime) -> None:
+def _interrupt(runtime: LiveRuntime) -> None:
     if runtime.execution is not None:
         runtime.execution.interrupt()
 
 
 def _result(
-    runtime: ThreadsRuntime,
+    runtime: LiveRuntime,
     rounds: Rounds,
     trace: Trace,
     outcome: Outcome,

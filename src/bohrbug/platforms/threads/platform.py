@@ -30,6 +30,7 @@ from bohrbug.monitors.weak_order import PossibleRace, WeakDetector
 from bohrbug.monitors.witness import Witness
 from bohrbug.platforms.threads.explaining import ThreadExplainer
 from bohrbug.runtime.threads.execution import Execution
+from bohrbug.runtime.threads.live_runtime import LiveRuntime
 from bohrbug.runtime.threads.loops.logged import TellingOfLogged, TellsOfLogged
 from bohrbug.runtime.threads.monitoring import Visitor
 from bohrbug.runtime.threads.rewrite.scope import Scope
@@ -232,7 +233,7 @@ def live_runtime_of(
     visitor: Visitor,
     invariant: Callable[[], object] | None = None,
     explainer: ThreadExplainer | None = None,
-) -> ThreadsRuntime:
+) -> LiveRuntime:
     """The runtime for a program that runs only once, or for the replay of such a run.
 
     Parameters:
@@ -243,7 +244,7 @@ def live_runtime_of(
     settings = replace(
         settings_of(options), is_live=True, external_patience=math.inf, leak_steps=options.max_steps
     )
-    return ThreadsRuntime(
+    return LiveRuntime(
         partial(from_a_seed, TellingOfLogged(function, options.asyncio_errors == "fail")),
         settings,
         Level(options.level),

@@ -18,7 +18,7 @@ from bohrbug.runtime.threads.task import Task
 
 if TYPE_CHECKING:
     from bohrbug.model.outcome import Outcome
-    from bohrbug.runtime.threads.runtime import ThreadsRuntime
+    from bohrbug.runtime.threads.live_runtime import LiveRuntime
 
 COLLECTED_EVERY = 20_000
 """Steps from one collection of young garbage to the next: nobody else collects it."""
@@ -35,7 +35,7 @@ class Growing:
     """
 
     def __init__(self) -> None:
-        self.runtime: ThreadsRuntime | None = None
+        self.runtime: LiveRuntime | None = None
         self.growth: list[Growth] = []
         self.points: frozenset[PlaceKey] = frozenset()
         self._collect_at = COLLECTED_EVERY

@@ -11,7 +11,7 @@ from types import CodeType
 from typing import Self
 
 from bohrbug.accelerator import native
-from bohrbug.model.conditions import FunctionKey, Growth, Level, PlaceKey
+from bohrbug.model.conditions import Level, PlaceKey
 from bohrbug.model.outcome import UNMET, Race
 from bohrbug.model.plan import Plan
 from bohrbug.model.trace import Trace
@@ -501,73 +501,6 @@ class ThreadsRuntime:
 
     def set_counters(self, counters: list[int]) -> None:
         """Nothing is counted here."""
-
-    # -- while an execution runs ---------------------------------------------------
-
-    def rewrite_first(self, codes: Iterable[CodeType]) -> None:
-        """Let functions be rewritten before they are called for the first time."""
-        self._instrumentation.rewrite(codes)
-
-    def grow(self, growth: Growth) -> None:
-        """Between two steps: rewrite what was called up to now, and let more accesses be points.
-
-        Parameters:
-            growth: by what; its step does not matter.
-        """
-        codes = [code for code, _ in self._discovery.take()]
-        if growth.functions:
-            codes += self._instrumentation.find(growth.functions)
-        if self._instrumentation.rewrite(codes):
-            self._points.add_wanted()
-        if growth.points:
-            self._points.use(self._points.wanted | growth.points)
-        self._instrumentation.let_tell(None)
-        assert self.execution is not None
-        if growth.quiet:
-            self._instrumentation.let_tell(self._points.are_in)
-        # Frames that run already tell for as long as anybody listens.
-        is_listening = bool(self._points.wanted) or not growth.quiet
-        hooks.set_sink(self.execution.sink if is_listening else None)
-        # It may make tasks yield again that spin.
-        self._spin_sink = None
-
-    @property
-    def has_news(self) -> bool:
-        """Whether functions were called that are not rewritten, since :meth:`grow` was called."""
-        return self._discovery.has_news
-
-    def called(self) -> frozenset[FunctionKey]:
-        """The functions that were called for the first time since :meth:`grow` was called."""
-        return frozenset(
-            (module, code.co_filename, code.co_qualname, code.co_firstlineno)
-            for code, module in self._discovery.news()
-            if self._scope.includes_module(module)
-        )
-
-    def watch_from_here(self) -> RaceDetector:
-        """Between two steps: let all accesses be scheduling points, and be watched, from here on.
-
-        Returns:
-            who watches them.
-        """
-        execution = self.execution
-        assert execution is not None
-        detector = self._make_detector(execution)
-        variables = Variables(execution, self._types)
-        self._instrumentation.let_tell(None)
-        points = PlaceSet(self.known_places())
-        sink = WatchingSink(detector, variables, execution, execution.access, points)
-        sink.enabled = True
-        execution.detector = detector
-        execution.sink = sink
-        hooks.set_sink(sink)
-        return detector
-
-    def found(self, detector: RaceDetector) -> frozenset[PlaceKey]:
-        """The accesses that matter by what a detector has seen, and are no points yet."""
-        assert self.execution is not None
-        looked_at = self.execution.inspected.values()
-        return self._points.find([*self._places_found(detector), *looked_at])
 
     # -- points as data ------------------------------------------------------------
 
