@@ -55,6 +55,7 @@ class Option:
         least: the smallest number that is allowed.
         positive: whether it must be more than 0.
         item: what ``--help`` shows for one of several names.
+        is_native: it is for native programs only, so that pytest does not have it.
     """
 
     name: str
@@ -65,6 +66,7 @@ class Option:
     least: int | None = None
     positive: bool = False
     item: str = "NAME"
+    is_native: bool = False
 
     @property
     def flag(self) -> str:
@@ -220,6 +222,7 @@ OPTIONS: tuple[Option, ...] = (
         "Of native programs: memory is sequentially consistent (sc), or stores wait in a buffer of"
         " their task, as on x86 (tso).",
         ("sc", "tso"),
+        is_native=True,
     ),
     Option(
         "async_order",
@@ -266,6 +269,9 @@ OPTIONS: tuple[Option, ...] = (
     Option("workers", int, "Processes that explore at the same time.", least=1),
 )
 """All options, in the order in which help texts list them."""
+
+OF_PYTEST = tuple(option for option in OPTIONS if not option.is_native)
+"""The options that tests of pytest have."""
 
 BY_NAME: Mapping[str, Option] = {option.name: option for option in OPTIONS}
 

@@ -122,3 +122,11 @@ def test_nothing_is_loaded_without_the_option(folder: Folder) -> None:
     )
     done = folder.pytest("-p", "no:xdist")
     assert done.code == 0, done.out
+
+
+def test_what_the_table_says_of_native_programs_is_passed_over(folder: Folder) -> None:
+    folder.write("pyproject.toml", '[tool.bohrbug]\nmemory = "tso"\nexecutions = 50\n')
+    folder.write("test_counter.py", LOST_UPDATE)
+    assert folder.pytest("--bohrbug").code == 1
+    # Failing schedules are remembered, whatever the memory of native programs is called.
+    assert "found by remembered" in folder.pytest("--bohrbug").out

@@ -228,7 +228,7 @@ def test_killed_and_resumed_is_the_same_as_undisturbed(
 def test_killed_and_resumed_with_workers(
     processes: Processes, tmp_path: Path, strategy: str
 ) -> None:
-    options = {"strategy": strategy, "executions": 300}
+    options = {"strategy": strategy, "executions": 1_000}
     expected = processes.explore(tmp_path, options)
     assert expected is not None
     result, killed = until_done(processes, tmp_path, {**options, "workers": 2}, 7, 10)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from bohrbug.pytest_plugin.live_options import add_live_options
 from bohrbug.pytest_plugin.message_options import add_message_options
-from bohrbug.settings import OPTIONS
+from bohrbug.settings import OF_PYTEST
 
 if TYPE_CHECKING:
     import pytest
@@ -60,7 +60,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="neither try the failing schedules of earlier runs nor remember those of this one",
     )
     parser.addini("bohrbug_memory", "Remember failing schedules.", type="bool", default=True)
-    for option in OPTIONS:
+    for option in OF_PYTEST:
         name = f"bohrbug_{option.name}"
         if option.type is bool:
             group.addoption(

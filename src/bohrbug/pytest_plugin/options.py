@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from bohrbug.exploration.options import ExploreOptions
-from bohrbug.settings import OPTIONS, SettingsError, checked, read_pyproject
+from bohrbug.settings import BY_NAME, OF_PYTEST, SettingsError, checked, read_pyproject
 
 _MARKER = "@pytest.mark.bohrbug"
 
@@ -20,15 +20,18 @@ def session_settings(config: pytest.Config) -> dict[str, Any]:
         pytest.UsageError: a setting makes no sense.
     """
     try:
-        settings = {"timeouts": "report", **read_pyproject(_pyproject(config))}
-        for option in OPTIONS:
+        table = read_pyproject(_pyproject(config))
+        # What is for native programs of the same project says nothing of tests.
+        given = {name: value for name, value in table.items() if not BY_NAME[name].is_native}
+        settings: dict[str, Any] = {"timeouts": "report", **given}
+        for option in OF_PYTEST:
             name = f"bohrbug_{option.name}"
             text = config.getini(name)
             if text:
                 settings[option.name] = option.parse(text, name)
-            given = config.getoption(name)
-            if given is not None:
-                text = " ".join(given) if isinstance(given, list) else given
+            typed = config.getoption(name)
+            if typed is not None:
+                text = " ".join(typed) if isinstance(typed, list) else typed
                 settings[option.name] = option.parse(text, f"--bohrbug-{option.flag}")
         ExploreOptions(**settings).check_for_python()
     except ValueError as error:

@@ -105,7 +105,7 @@ class Summary:
             self.trouble[data["trouble"]] += 1
         self.untimely.extend(data["untimely"])
         self.failures.extend(data["failures"])
-        self.reproductions.extend(data["reproductions"])
+        self.reproductions.extend(data.get("reproductions", ()))
 
     def write(self, reporter: pytest.TerminalReporter, *, with_failures: bool = False) -> None:
         """Print the section.
