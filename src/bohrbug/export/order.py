@@ -205,7 +205,9 @@ def place_of(operation: Operation) -> Place | None:
 def _places(code: CodeType) -> dict[int, Place]:
     file = short_path(code.co_filename)
     found = {}
-    for each in dis.get_instructions(code):
+    instructions = list(dis.get_instructions(code))
+    ends = [each.offset for each in instructions[1:]] + [len(code.co_code)]
+    for each, end in zip(instructions, ends, strict=True):
         where = each.positions
         if where is None or where.lineno is None:
             continue
@@ -215,7 +217,9 @@ def _places(code: CodeType) -> dict[int, Place]:
         text = linecache.getline(code.co_filename, where.lineno).strip()
         # Python 3.11 alone has two instructions for a call; the second has its name elsewhere.
         name = "CALL" if each.opname == "PRECALL" else each.opname
-        found[each.offset] = Place(file, where.lineno, text, columns, name)
+        place = Place(file, where.lineno, text, columns, name)
+        # A caller stands in the caches of its call on Python 3.12.
+        found.update(dict.fromkeys(range(each.offset, end, 2), place))
     return found
 
 
