@@ -20,6 +20,9 @@ def test_explain_prints_the_formats(folder: Folder) -> None:
     log = folder.path / "one.sarif"
     log.write_text(folder.bohrbug("explain", "--format=sarif", str(file)).out, "utf-8")
     assert len(pysarif.load_from_file(log).runs[0].results) == 1
+    page = folder.path / "page.html"
+    folder.bohrbug("explain", "--format=mermaid", "--html", str(page), str(file))
+    assert page.read_text("utf-8").startswith("<!doctype html>")
     refused = folder.bohrbug("explain", "--format=pdf", str(file))
     assert refused.code == 2
     assert "'trace-events'" in refused.err

@@ -25,7 +25,7 @@ from bohrbug.export.text import Story, name_of, text_of
 from bohrbug.model.operation import ACQUIRE, Operation, Site
 from bohrbug.model.outcome import BlockedTask, Frame, Outcome, OutcomeKind
 
-SITE = Site("/work/shop.py", 12, "buy", 5)
+SITE = Site("/src/shop.py", 12, "buy", 5)
 PLACE = Place("shop.py", 12, 'self.log("sold \\"all\\"")', (4, 20), "CALL")
 TURNS = ForcedOrder(
     (
@@ -195,9 +195,9 @@ def test_what_a_run_printed_is_compared(
 
 
 def test_what_is_expected() -> None:
-    frames = (Frame(Site("/work/main.py", 3, "main")), Frame(SITE))
+    frames = (Frame(Site("/src/main.py", 3, "main")), Frame(SITE))
     raised = Outcome(OutcomeKind.EXCEPTION, exception="shop.SoldOut", stack=frames)
-    waiting = BlockedTask("0.1", Operation(ACQUIRE, "0:1", Site("/work/a.py", 4, "f")))
+    waiting = BlockedTask("0.1", Operation(ACQUIRE, "0:1", Site("/src/a.py", 4, "f")))
     stuck = Outcome(OutcomeKind.DEADLOCK, blocked=(waiting, BlockedTask("0.2", waiting.operation)))
 
     assert expected_of(raised) == Expected("SoldOut", (("shop.py", 12),))

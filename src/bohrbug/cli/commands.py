@@ -562,26 +562,25 @@ def explain(file: Path, full: bool, format_name: str, html: Path | None) -> None
     """Print the report of the failure in a reproduction FILE, without executing anything."""
     reproduction = _reproduction(file)
     edited = show_as_recorded(reproduction.texts)
+    command = f"bohrbug replay {shlex.quote(str(file))}"
+    names = ", ".join(display_path(name) for name in edited)
+    notes = [f"Edited since, and shown as recorded: {names}"] if edited else []
     if format_name != "text":
-        replay = f"bohrbug replay {shlex.quote(str(file))}"
-        told = Told(reproduction.failure, reproduction.test, replay)
-        click.echo(FORMATS[format_name](told))
-        return
-    render_failure(
-        reproduction.failure,
-        Console(),
-        replay_command=f"bohrbug replay {shlex.quote(str(file))}",
-        test=reproduction.test,
-        full=full,
-    )
-    if reproduction.natively:
-        click.echo(f"\nWithout Bohrbug (bohrbug export)\n  {reproduction.natively}")
-    if edited:
-        names = ", ".join(display_path(name) for name in edited)
-        click.echo(f"\nEdited since, and shown as recorded: {names}")
+        click.echo(FORMATS[format_name](Told(reproduction.failure, reproduction.test, command)))
+    else:
+        render_failure(
+            reproduction.failure,
+            Console(),
+            replay_command=command,
+            test=reproduction.test,
+            full=full,
+        )
+        if reproduction.natively:
+            click.echo(f"\nWithout Bohrbug (bohrbug export)\n  {reproduction.natively}")
+        for note in notes:
+            click.echo(f"\n{note}")
     if html is not None:
         # Loaded only where a page is wanted.
         from bohrbug.report.html.making import failure_document
 
-        notes = [f"Edited since, and shown as recorded: {names}"] if edited else []
         write_html(failure_document(reproduction.failure, reproduction.test, notes=notes), html)

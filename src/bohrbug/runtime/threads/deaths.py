@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from bohrbug.model.operation import WRITE
 from bohrbug.runtime.threads.control import controlled, is_unseen
 from bohrbug.runtime.threads.data.places import Place, PlaceSet
+from bohrbug.runtime.threads.data.sinks import AroundSink
 from bohrbug.runtime.threads.data.variables import Variables
 from bohrbug.runtime.threads.rewrite import hooks, lives
 from bohrbug.runtime.threads.rewrite.named import Named
@@ -111,7 +112,7 @@ class Deaths(lives.Ending):
             self._execution.affect(shadow)
 
 
-class _SweepingSink:
+class _SweepingSink(AroundSink):
     """Before accesses, tells of deaths; where something is changed, lets go of what only we hold.
 
     Containers can't be referenced weakly, so that an object in one of them would live on.
@@ -128,25 +129,12 @@ class _SweepingSink:
     def __init__(
         self, deaths: Deaths, execution: Execution, variables: Variables, points: PlaceSet
     ) -> None:
+        super().__init__(execution.sink)
         self._deaths = deaths
-        self._usual = usual = execution.sink
         self._execution = execution
         self._variables = variables
         self._points = points
         self._sweep = variables.sweep
-        self.join = usual.join
-        self.announced = usual.announced
-        self.part = usual.part
-        self.breaker = usual.breaker
-
-    @property
-    def enabled(self) -> bool:
-        """See :class:`~.data.sinks.WatchingSink`."""
-        return bool(self._usual.enabled)
-
-    @enabled.setter
-    def enabled(self, value: bool) -> None:
-        self._usual.enabled = value
 
     def _use(self, owner: Any, place: Any) -> None:
         """Until here the task keeps an object alive that others may refer to weakly.

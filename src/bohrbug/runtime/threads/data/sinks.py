@@ -54,6 +54,30 @@ class _Joining:
         self._execution.current.joined = SEPARATE
 
 
+class AroundSink:
+    """Stands before another sink, and is enabled, joined and parted as that one is.
+
+    Parameters:
+        usual: the other one.
+    """
+
+    def __init__(self, usual: Any) -> None:
+        self._usual = usual
+        self.join = usual.join
+        self.announced = usual.announced
+        self.part = usual.part
+        self.breaker = usual.breaker
+
+    @property
+    def enabled(self) -> bool:
+        """See :class:`WatchingSink`."""
+        return bool(self._usual.enabled)
+
+    @enabled.setter
+    def enabled(self, value: bool) -> None:
+        self._usual.enabled = value
+
+
 class WatchingSink(_Joining):
     """The sink that passes on to a race detector what is new to it, for one execution.
 

@@ -20,6 +20,7 @@ from bohrbug.runtime.threads.data.kinds import Types
 from bohrbug.runtime.threads.data.passing import PassingVariables
 from bohrbug.runtime.threads.data.places import Place
 from bohrbug.runtime.threads.data.shadows import Shadow
+from bohrbug.runtime.threads.data.sinks import AroundSink
 from bohrbug.runtime.threads.loops.tasks import is_of_asyncio
 from bohrbug.runtime.threads.rewrite import hooks
 from bohrbug.runtime.threads.stacks import is_own
@@ -342,7 +343,7 @@ def _hands_lock_over(frame: FrameType | None) -> bool:
     return False
 
 
-class LoggingSink:
+class LoggingSink(AroundSink):
     """Takes accesses of the tasks of event loops down, beside what the usual sink does.
 
     Parameters:
@@ -351,21 +352,8 @@ class LoggingSink:
     """
 
     def __init__(self, usual: Any, log: AccessLog) -> None:
-        self._usual = usual
+        super().__init__(usual)
         self._log = log
-        self.join = usual.join
-        self.announced = usual.announced
-        self.part = usual.part
-        self.breaker = usual.breaker
-
-    @property
-    def enabled(self) -> bool:
-        """See :class:`~bohrbug.runtime.threads.data.sinks.WatchingSink`."""
-        return bool(self._usual.enabled)
-
-    @enabled.setter
-    def enabled(self, value: bool) -> None:
-        self._usual.enabled = value
 
     def attribute(self, owner: Any, name: str, is_write: bool, place: Any) -> None:
         """See :class:`~bohrbug.runtime.threads.data.sinks.WatchingSink`."""

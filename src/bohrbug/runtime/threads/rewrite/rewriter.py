@@ -12,6 +12,7 @@ from weakref import ReferenceType
 
 from bohrbug.runtime.threads.rewrite import (
     c_code,
+    class_patterns,
     halfway,
     hooks,
     iteration,
@@ -344,7 +345,7 @@ class _Rewriting:
     def match_class(self, index: int, instruction: Instruction, stack: Any) -> None:
         """``case Class(...)``: reads the attributes that the pattern names, or its positions."""
         place = self.place(instruction)
-        before = self.call(c_code.match_class, (3, 2, 1), instruction.arg, place)
+        before = self.call(class_patterns.match_class, (3, 2, 1), instruction.arg, place)
         self.put(index, before=before)
 
     def loads_implicit_parameter(self, index: int) -> bool:
