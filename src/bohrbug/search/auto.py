@@ -112,6 +112,8 @@ class Auto(Dividing):
         }
         self._budget = executions
         self._executions = 0
+        # After how many there was a conflict pair that none before had shown.
+        self._new_at = 0
         # In a worker: learns from all executions, whichever member has planned them.
         self._pupil = SelectivelyUniform()
         self._begin()
@@ -259,6 +261,8 @@ class Auto(Dividing):
             return
         member.strategy.observe(trace)
         has_new_pair = self._novelty.has_new_pair(trace)
+        if has_new_pair:
+            self._new_at = self._executions
         self._learn(trace, member, has_new_pair)
         self._probes.add(trace)
         if member in self._rotation.members:
@@ -286,6 +290,11 @@ class Auto(Dividing):
     def current(self) -> Strategy:
         """The member that made the last plan."""
         return self._member.strategy
+
+    @property
+    def shows_new(self) -> bool:
+        """See :class:`~bohrbug.search.strategy.Noticing`: a new conflict pair."""
+        return 2 * self._new_at > self._executions
 
     @property
     def exhausted(self) -> bool:
@@ -493,6 +502,8 @@ class Auto(Dividing):
             self._rotation.in_order(made)
         for known_by, pairs in state["seen"]:
             is_new = self._novelty.add_pairs([pair_from_json(pair) for pair in pairs])
+            if is_new:
+                self._new_at = self._executions
             if known_by is not None:
                 self._rotation.reward(member, self._novelty.count(known_by, is_new))
         self._owed += made * self._systematic_share(self._within_reach())
