@@ -149,6 +149,8 @@ class Explorer:
         """Execute plans until a failure is found, nothing is left or the budget is spent."""
         result = self.result
         self.spending.begin()
+        # Most tests of a suite are over before anybody wants to know how it goes.
+        self._shown = _now()
         state = random.getstate()
         searched = False
         self._guard = self.runtime.guard(
