@@ -10,7 +10,7 @@ from bohrbug.model.trace import Trace
 from bohrbug.search.auto_piece import Piece, PieceWork
 from bohrbug.search.branching import counted
 from bohrbug.search.divisible import Dividing, State, StateError, is_divisible
-from bohrbug.search.estimates import Estimate, TreeProbes, share_in_words
+from bohrbug.search.estimates import Estimate, TreeProbes, in_words, share_in_words
 from bohrbug.search.novelty import Novelty, pair_from_json
 from bohrbug.search.portfolio import Member, Rotation
 from bohrbug.search.strategy import (
@@ -346,16 +346,16 @@ class Auto(Dividing):
 
     def _outlook(self) -> str:
         classes = self._novelty.classes
-        chance, error = classes.chance_of_new()
+        chance, _ = classes.chance_of_new()
         text = (
             f"{counted(classes.distinct, 'different behaviour')} in"
-            f" {counted(classes.samples, 'randomised execution')}; another one would show a new"
-            f" one with probability about {share_in_words(chance)}"
+            f" {counted(classes.samples, 'randomised execution')}; about {share_in_words(chance)}"
+            " of further ones would show another"
         )
-        if error:
-            text += f" (± {share_in_words(error)})"
         schedules = self._probes.estimate()
-        return text if schedules is None else f"{text}; {schedules} in all (Knuth 1975)"
+        if schedules is None:
+            return text
+        return f"{text}; about {in_words(schedules.log_size)} schedules in all"
 
     def covered(self) -> str:
         """See :class:`~bohrbug.search.strategy.Strategy`."""
