@@ -237,6 +237,11 @@ OPTIONS: tuple[Option, ...] = (
         " coroutine; scopes: any within a timeout, wait_for or TaskGroup.",
     ),
     Option(
+        "gc",
+        bool,
+        "Let a garbage collection, which runs finalizers, come while a task holds a lock.",
+    ),
+    Option(
         "asyncio_errors",
         str,
         "What asyncio only logs (exceptions of tasks that nobody asks for, and the like): note it,"

@@ -17,7 +17,7 @@ static PyObject *text_switch, *text_effects, *text_name_variable, *after_signals
 Slot execution_slots[] = {
     [ABORTING] = {"aborting", 0}, [ALIVE] = {"alive", 0},
     [ALL_TASKS] = {"all_tasks", 0}, [ATOMIC] = {"atomic", 0},
-    [CURRENT] = {"current", 0}, [DECIDER] = {"_decider", 0}, [DETECTOR] = {"detector", 0},
+    [COLLECTING] = {"collecting", 0}, [CURRENT] = {"current", 0}, [DECIDER] = {"_decider", 0}, [DETECTOR] = {"detector", 0},
     [FAIRNESS] = {"fairness", 0}, [IDLE_YIELDS] = {"_idle_yields", 0},
     [MINDS_GIL] = {"_minds_gil", 0}, [NEXT_CHECK] = {"next_check", 0},
     [NON_PREEMPTIVE] = {"_non_preemptive", 0}, [OUTSIDE] = {"outside", 0}, [POOL] = {"pool", 0}, [PREFIX] = {"_prefix", 0},
@@ -84,7 +84,8 @@ Progress
 perform(PyObject *self, PyObject *kind, PyObject *state, PyObject *place, PyObject *ready)
 {
     if (EXECUTION(ABORTING) != Py_False || EXECUTION(MINDS_GIL) != Py_False ||
-        EXECUTION(ATOMIC) != zero || slot_get(kind, kind_slots[KIND_IS_YIELD]) != Py_False)
+        EXECUTION(ATOMIC) != zero || EXECUTION(COLLECTING) != Py_False ||
+        slot_get(kind, kind_slots[KIND_IS_YIELD]) != Py_False)
         return RARE;
     PyObject *task = EXECUTION(CURRENT);
     if (TASK(task, HOST) != Py_None)
@@ -239,7 +240,8 @@ try_access(PyObject *self, PyObject *place, PyObject *kind, PyObject *shadow)
 {
     PyObject *task = EXECUTION(CURRENT);
     if (EXECUTION(ABORTING) != Py_False || EXECUTION(MINDS_GIL) != Py_False ||
-        EXECUTION(ATOMIC) != zero || EXECUTION(SUSPENDED) != zero || TASK(task, INSIDE) != zero ||
+        EXECUTION(ATOMIC) != zero || EXECUTION(COLLECTING) != Py_False ||
+        EXECUTION(SUSPENDED) != zero || TASK(task, INSIDE) != zero ||
         TASK(task, JOINED) != zero || TASK(task, HOST) != Py_None ||
         PyList_GET_SIZE(EXECUTION(ALIVE)) == 1)
         return RARE;

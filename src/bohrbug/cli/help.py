@@ -17,7 +17,7 @@ SECTIONS: Mapping[str, tuple[str, ...]] = {
     ),
     "Executions": (
         *("level", "scope", "timeouts", "interpreter", "entropy"),
-        *("memory", "async_order", "cancel", "max_steps", "hang_seconds"),
+        *("memory", "async_order", "cancel", "gc", "max_steps", "hang_seconds"),
     ),
     "Failures": ("races", "asyncio_errors", "keep_going", "minimise", "causes", "causes_seconds"),
     "Native programs": (

@@ -90,7 +90,7 @@ class NativeFlags:
         return replace(self.expected, words=(program, *arguments))
 
 
-_PYTHON_ONLY = ("scope", "interpreter", "entropy", "async_order", "cancel", "asyncio_errors")
+_PYTHON_ONLY = ("scope", "interpreter", "entropy", "async_order", "cancel", "gc", "asyncio_errors")
 """Options of explorations that mean nothing to a native program."""
 
 

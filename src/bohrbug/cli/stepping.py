@@ -66,7 +66,7 @@ Exit codes, of the execution that you were in at last:
 """
 
 _OPTIONS = (
-    *("level", "scope", "timeouts", "interpreter", "memory", "async_order", "cancel"),
+    *("level", "scope", "timeouts", "interpreter", "memory", "async_order", "cancel", "gc"),
     *("asyncio_errors", "max_steps", "hang_seconds"),
 )
 """Of the options of explorations those that say what an execution is."""

@@ -41,6 +41,7 @@ class ExploreOptions:
         cancel: names of tasks of event loops (or of their coroutines, with ``*`` and ``?``), one
             of which may be cancelled in an execution, wherever it waits; ``scopes`` stands for
             those within a timeout, ``wait_for`` or a ``TaskGroup``.
+        gc: a garbage collection may come in an execution, while a task holds a lock.
         asyncio_errors: ``note`` what asyncio only logs (exceptions of tasks that nobody asks for,
             and the like), or let it ``fail`` the test.
         races: ``report`` data races, let them ``fail`` the test, or ``ignore`` them.
@@ -78,6 +79,7 @@ class ExploreOptions:
     memory: str = SC
     async_order: str = "arrivals"
     cancel: tuple[str, ...] = ()
+    gc: bool = False
     asyncio_errors: str = "note"
     races: str = "report"
     keep_going: bool = False
@@ -146,6 +148,7 @@ class Keywords(TypedDict, total=False):
     memory: str
     async_order: str
     cancel: tuple[str, ...]
+    gc: bool
     asyncio_errors: str
     races: str
     keep_going: bool

@@ -175,6 +175,10 @@ def cancelled_task(resource: ResourceId, value: int) -> TaskId | None:
     return resource.removeprefix(_CANCEL).split(" ")[value - 1]
 
 
+COLLECTION = _FAULT + "collection"
+"""The resource of the data choices by which the garbage collector collects; 0 is for no."""
+
+
 class Site(NamedTuple):
     """A place in the source of the tested program.
 

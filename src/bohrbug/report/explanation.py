@@ -8,6 +8,7 @@ from itertools import groupby
 
 from bohrbug.model.operation import (
     BEGIN,
+    COLLECTION,
     CONTINUE,
     END,
     EXIT,
@@ -196,6 +197,8 @@ def _fault(trace: Trace, step: int, names: Names) -> str:
     task = cancelled_task(trace.operations[step].resource, choice)
     if task is not None:
         return f"task {names.task(task)} is cancelled while it waits{place}"
+    if trace.operations[step].resource == COLLECTION:
+        return f"a garbage collection in task {names.task(trace.tasks[step])}{place}"
     return f"{words} in task {trace.tasks[step]}{place}"
 
 

@@ -171,6 +171,7 @@ def settings_of(options: ExploreOptions) -> Settings:
         real_entropy=options.entropy == "real",
         late_pauses=options.async_order != "fifo",
         cancel=options.cancel,
+        gc=options.gc,
         external_patience=max(EXTERNAL_PATIENCE, hang / 2) if hang else math.inf,
     )
 

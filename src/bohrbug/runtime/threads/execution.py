@@ -7,6 +7,7 @@ task to another.
 
 from __future__ import annotations
 
+import gc
 import sys
 import threading
 import time
@@ -18,6 +19,7 @@ from greenlet import greenlet
 from bohrbug.accelerator import native
 from bohrbug.model.operation import (
     ACQUIRE,
+    COLLECTION,
     RELEASE,
     WRITE,
     Kind,
@@ -92,6 +94,7 @@ class Execution(Deciding):
         "_variables",
         "access_log",
         "atomic",
+        "collecting",
         "detector",
         "excepthook_before",
         "gil",
@@ -123,6 +126,8 @@ class Execution(Deciding):
         self.detector: Detector | None = None
         self.interrupted = False
         self.atomic = 0
+        # A garbage collection may still come.
+        self.collecting = settings.gc
         self.gil = self._minds_gil = conditions.gil
         self.sink: Any = None
         self._namespaces = shared.namespaces
@@ -250,6 +255,8 @@ class Execution(Deciding):
             if ready is None or ready():
                 return True
             raise TaskKilled
+        if self.collecting:
+            self._offer_collection(place)
         if self._minds_gil and state.type not in IN_C:
             # A method written in Python: its entry is where such a build can switch threads.
             task.breakable = True
@@ -330,6 +337,8 @@ class Execution(Deciding):
             return task.joined == ANNOUNCING
         if self.aborting:
             raise TaskKilled
+        if self.collecting:
+            self._offer_collection(place)
         if task.joined == JOINED:
             self._access_as_well(task, kind, shadow)
             return False
@@ -373,6 +382,25 @@ class Execution(Deciding):
                 counts.clear()
                 self._spinning = True
         return False
+
+    def _offer_collection(self, place: Any) -> None:
+        """Perhaps garbage is collected before the running task goes on, if it holds a lock.
+
+        The interpreter collects wherever something is made; finalizers and callbacks of weak
+        references then run in the middle of what the task does.  Executions collect nothing by
+        themselves, as it would come at another place in each.  One collection comes in an
+        execution at most, so that a failure says of one that it breaks the program.
+
+        Parameters:
+            place: of the scheduling point that the task has come to.
+        """
+        task = self.current
+        if not task.holding or self.suspended or self.atomic or task.inside or task.joined:
+            return
+        state = self.resources.state_named(COLLECTION, "the garbage collector", "collection")
+        if self.choose_about(state, 2, lambda _: place):
+            self.collecting = False
+            gc.collect()
 
     def _access_as_well(self, task: Task, kind: Kind, shadow: Any) -> None:
         """The running task's last step accesses a further variable."""

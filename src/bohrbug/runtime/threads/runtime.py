@@ -180,9 +180,14 @@ class ThreadsRuntime:
 
     @property
     def faults(self) -> str:
-        """See :class:`~bohrbug.runtime.protocol.Runtime`: tasks may be cancelled."""
-        cancel = self._settings.cancel
-        return f"at most one cancellation, of {', '.join(cancel)}" if cancel else ""
+        """See :class:`~bohrbug.runtime.protocol.Runtime`: a cancellation, and a collection."""
+        settings = self._settings
+        names = ", ".join(settings.cancel)
+        parts = (
+            f"at most one cancellation, of {names}" if names else "",
+            "at most one garbage collection, while a lock is held" if settings.gc else "",
+        )
+        return "; ".join(filter(None, parts))
 
     def __enter__(self) -> Self:
         functions = installation.install()
@@ -334,6 +339,9 @@ class ThreadsRuntime:
     ) -> Executed:
         if self._has_left_frames and not learn:
             self._start_clean()
+        elif self._settings.gc:
+            # What earlier executions have left is not for a collection in this one.
+            gc.collect()
         conditions = plan.conditions
         if self.level is not Level.SYNC:
             self._tell_breakers(breakers or conditions.gil)

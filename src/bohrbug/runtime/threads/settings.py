@@ -23,6 +23,7 @@ class Settings:
             something outside our control waits as long as it would natively.
         cancel: which tasks of event loops may be cancelled while they wait, see
             :mod:`.loops.cancelling`.
+        gc: a garbage collection may come while a task holds a lock, by choice.
     """
 
     leak_steps: int = 20_000
@@ -32,3 +33,4 @@ class Settings:
     late_pauses: bool = True
     is_live: bool = False
     cancel: tuple[str, ...] = ()
+    gc: bool = False
