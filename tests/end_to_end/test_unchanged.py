@@ -91,6 +91,24 @@ def test_a_test_that_fails_when_it_runs_once_is_explored_the_next_time(folder: F
     assert "1 test explored" in folder.pytest("--bohrbug").out
 
 
+def test_what_sleeps_does_so_in_virtual_time_again(folder: Folder) -> None:
+    folder.write(
+        "test_sleep.py",
+        """
+        import time
+        def test_sleep():
+            began = time.monotonic()
+            time.sleep(600)
+            assert time.monotonic() - began >= 600
+        """,
+    )
+    assert "1 test explored" in folder.pytest("--bohrbug").out
+    done = folder.pytest("--bohrbug", "-v")
+    assert "not explored again: 1 test " in done.out
+    assert "unchanged since" in done.out
+    assert done.code == 0
+
+
 def test_a_budget_of_the_session(folder: Folder) -> None:
     folder.write(
         "test_large.py",

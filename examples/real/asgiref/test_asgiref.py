@@ -1,9 +1,9 @@
 """asgiref 3.13.0: what an async function sets in its context is lost on the way back.
 
 Promised: context variables that a function called by ``async_to_sync`` sets are set for its caller.
-Order: in a thread of ``sync_to_async`` the function runs in the loop of the main thread.  If that
-thread restores its context (sync.py:371) before ``main_wrap`` (sync.py:424), which has set the result
-of the call, copies the new one, it restores the old one.
+Order: called in a thread of ``sync_to_async`` it runs in the main thread's loop.  If the thread
+restores its context (sync.py:371) before ``main_wrap``, which has set the result, has copied the
+new one (sync.py:424), it restores the old one.
 Reported: not yet; asgiref's own ``tests/test_local.py`` fails in the same way.
 """
 

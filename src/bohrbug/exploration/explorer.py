@@ -395,6 +395,7 @@ class Explorer:
         outcome = trace.outcome
         result.points = max(result.points, len(trace))
         result.tasks = max(result.tasks, executed.tasks)
+        result.virtual_seconds = max(result.virtual_seconds, trace.virtual_time)
         where = trace.divergence
         if where is not None and not executed.nudged and not trace.plan.foresaw(where.step):
             self.caveats.note_divergence(1, divergence_words(trace))

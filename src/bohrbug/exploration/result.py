@@ -99,6 +99,7 @@ class Result:
         points: scheduling points in the longest execution.
         tasks: tasks in the execution with most of them.
         seconds: wall time, in seconds.
+        virtual_seconds: of the execution in which most virtual time passed.
         interrupted: the user stopped it.
         notices: what the user should know of the exploration; does not limit the verdict.
     """
@@ -115,6 +116,7 @@ class Result:
     points: int = 0
     tasks: int = 0
     seconds: float = 0.0
+    virtual_seconds: float = 0.0
     interrupted: bool = False
     notices: list[str] = field(default_factory=list)
 

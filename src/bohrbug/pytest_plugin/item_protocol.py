@@ -46,6 +46,10 @@ if TYPE_CHECKING:
     from bohrbug.pytest_plugin.plugin import BohrbugPlugin
 
 
+BRIEF = 0.05
+"""Seconds of virtual time below which a test may as well take them in reality."""
+
+
 @dataclass(frozen=True, slots=True)
 class _Failed:
     """What is to be reported of a test that failed.
@@ -135,11 +139,12 @@ class ItemProtocol:
         options = plugin.options_for(item)
         known = None if plugin.unchanged is None else plugin.unchanged.told_of(item, options)
         if known is not None:
-            item.user_properties.append(
-                ("bohrbug", f"{known['line']}; unchanged since {known['unchanged']}")
-            )
-            self._as_always = known
-            return
+            if known["virtual_seconds"] < BRIEF:
+                self._tell_verdict(known)
+                self._as_always = known
+                return
+            # In virtual time, as it was explored in, it does not take as long.
+            options = replace(options, executions=1, predict=0)
         progress = SessionProgress(item.config)
         remembered = [] if plugin.memory is None else plugin.memory.recall(item.nodeid)
         page = None if plugin.pages is None else TestPage(plugin.pages)
@@ -185,6 +190,10 @@ class ItemProtocol:
         if failures and not _is_plain_failure(result, execution):
             text = "\n".join(plugin.text_of(failure, item, result) for failure in failures)
         data = report_data(result)
+        if known is not None and not failures and not has_seen_a_failure(result.verdict):
+            self._tell_verdict(known)
+            self._finish(setup, None, known)
+            return
         if plugin.memory is not None:
             data["fixed"] = update_memory(plugin.memory, result, remembered)
             trouble = trouble or plugin.memory.trouble or ""
@@ -201,7 +210,7 @@ class ItemProtocol:
                 plugin.unchanged.keep(item, options, result, explorer.runtime.sources())
             trouble = trouble or plugin.unchanged.trouble
         data["trouble"] = trouble
-        item.user_properties.append(("bohrbug", data["line"]))
+        self._tell_verdict(data)
         if failures:
             self._finish(setup, _Failed(failures[0], text, result), data)
         elif alarm.rang:
@@ -217,6 +226,11 @@ class ItemProtocol:
             self._finish(setup, None, data)
         if result.interrupted and not alarm.rang:
             raise KeyboardInterrupt
+
+    def _tell_verdict(self, data: dict[str, Any]) -> None:
+        """Put the verdict into JUnit files and the like."""
+        since = f"; unchanged since {data['unchanged']}" if "unchanged" in data else ""
+        self._item.user_properties.append(("bohrbug", data["line"] + since))
 
     def _has_to_run_as_always(self, why: str) -> None:
         self._plugin.is_plain(self._item, why)

@@ -52,6 +52,7 @@ def report_data(result: Result) -> dict[str, Any]:
         ],
         "notices": list(result.notices),
         "tasks": result.tasks,
+        "virtual_seconds": result.virtual_seconds,
     }
 
 
