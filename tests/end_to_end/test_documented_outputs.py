@@ -94,6 +94,7 @@ CASES = [
     Case(f"{HOW_TO}/choose-what-is-a-scheduling-point.md", tutorial=True),
     Case(f"{HOW_TO}/ci.md", "JSON", programs={"counter.py": "counter.py"}),
     Case(f"{HOW_TO}/data-races.md"),
+    Case(f"{HOW_TO}/finalizers.md"),
     Case(
         f"{HOW_TO}/explore-a-script.md",
         "What is printed",
