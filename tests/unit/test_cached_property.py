@@ -52,3 +52,28 @@ def test_two_that_compute_each_other_deadlock() -> None:
 
     result = bohrbug.explore(compute_each_other)
     assert result.failures[0].outcome.kind is OutcomeKind.DEADLOCK
+
+
+class _Node:
+    """Older than any execution, as classes of modules are."""
+
+    other: _Node | None = None
+
+    @functools.cached_property
+    def left(self) -> int:
+        return self.other.right if self.other is not None else 1
+
+    @functools.cached_property
+    def right(self) -> int:
+        return self.other.left if self.other is not None else 1
+
+
+@has_lock
+def test_so_do_those_of_a_class_of_a_module() -> None:
+    def compute_each_other() -> None:
+        one, another = _Node(), _Node()
+        one.other, another.other = _Node(), _Node()
+        together(lambda: one.left, lambda: another.right)
+
+    result = bohrbug.explore(compute_each_other)
+    assert result.failures[0].outcome.kind is OutcomeKind.DEADLOCK

@@ -13,7 +13,7 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
-from bohrbug.runtime.threads.control import INTERNAL_MODULES
+from bohrbug.runtime.threads.control import keeps_lock_to_itself
 from bohrbug.runtime.threads.locks import RLock, lock
 from bohrbug.runtime.threads.namespaces import classes_of, proxy_of, with_subclasses
 
@@ -112,7 +112,8 @@ class Adoption:
         """What stands for ``value``, which ``module`` holds; ``None`` if it may stay."""
         replacement = self._replacements.get(id(value))
         if isinstance(replacement, lock | RLock):
-            replacement._internal = module in INTERNAL_MODULES
+            made_by, _, user = (module or "").partition(":")
+            replacement._internal = keeps_lock_to_itself(made_by, user or None)
         return replacement
 
     def _remember(self, original: Any, undo: Callable[[], object]) -> None:
@@ -210,6 +211,8 @@ class Adoption:
     def _in_attributes(self, holder: Any) -> None:
         """What an object holds in its attributes and slots."""
         module = type(holder).__module__
+        if isinstance(holder, functools.cached_property):
+            module = f"{module}:{getattr(holder.func, '__module__', None)}"
         try:
             attributes = object.__getattribute__(holder, "__dict__")
         except AttributeError:

@@ -24,7 +24,7 @@ _INTERNAL = (
     "threading _threading_local queue logging logging.handlers concurrent.futures._base"
     " concurrent.futures.thread asyncio.events asyncio.mixins importlib._bootstrap"
     " _frozen_importlib importlib._bootstrap_external _frozen_importlib_external weakref"
-    " _weakrefset tempfile linecache warnings _py_warnings tokenize subprocess random"
+    " _weakrefset functools tempfile linecache warnings _py_warnings tokenize subprocess random"
     " multiprocessing.util multiprocessing.process"
 )
 INTERNAL_MODULES = frozenset(_INTERNAL.split())
@@ -33,6 +33,29 @@ INTERNAL_MODULES = frozenset(_INTERNAL.split())
 An operation of such a module on a lock that it made itself is no scheduling
 point unless it would block: what the module offers is modelled as a whole.
 """
+
+
+def keeps_lock_to_itself(module: str | None, user: str | None) -> bool:
+    """Whether a module uses a lock that it makes for nothing but its own state.
+
+    Parameters:
+        module: that makes it.
+        user: for whom it does so.  ``functools`` holds the lock of a ``cached_property``, before
+            Python 3.12, while the function of whoever defined it computes.
+    """
+    if module == "functools":
+        return user is None or user.partition(".")[0] in _RUNNING_TESTS
+    return module in INTERNAL_MODULES
+
+
+_RUNNING_TESTS = frozenset(
+    {
+        *("pytest", "_pytest", "pluggy", "xdist", "execnet", "unittest", "hypothesis", "coverage"),
+        *("pytest_asyncio", "pytest_trio", "pytest_timeout", "pytest_cov", "anyio"),
+        *("importlib", "asyncio", "bohrbug"),
+    }
+)
+"""Packages whose objects live longer than executions: what they compute, they compute once."""
 
 
 def outside_internal_modules(frame: Any) -> Any:

@@ -22,6 +22,7 @@ from bohrbug.runtime.threads.control import (
     current,
     in_tracer,
     is_unseen,
+    keeps_lock_to_itself,
     outside_internal_modules,
     real_allocate_lock,
     real_get_ident,
@@ -311,7 +312,11 @@ class RLock(_Lock):
             _refuse_arguments(type(self), bool(args))
         super().__init__()
         frame = _getframe(1)
-        self._internal = frame.f_globals.get("__name__") in INTERNAL_MODULES
+        outer = frame.f_back
+        self._internal = keeps_lock_to_itself(
+            frame.f_globals.get("__name__"),
+            None if outer is None else outer.f_globals.get("__name__"),
+        )
         if self._internal:
             self._state = None
         elif self._created is not None:
