@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 from bohrbug.exploration.options import ExploreOptions
 from bohrbug.exploration.verdicts import VerdictKind
 from bohrbug.platforms.threads.platform import explorer_of
+from bohrbug.runtime.threads.loops.tasks import LoopEntry
 from tests.thoroughness import examples
 
 OPERATIONS = (
@@ -290,3 +291,105 @@ def reached_early(program: Program, strategy: str) -> set[tuple[Any, ...]]:
 def test_so_it_does_where_timers_are_over_early(strategy: str, program: Program) -> None:
     """A timeout that came in time could have fired, though its timer never did."""
     assert reached_early(program, strategy) == reached_early(program, "dfs")
+
+
+JOINING = ("gather", "gather all", "wait", "wait for failure", "wait for first", "group")
+
+joined_programs = (
+    st.tuples(
+        st.sampled_from(JOINING),
+        st.lists(
+            st.lists(
+                st.sampled_from((*OPERATIONS, *OPERATIONS[:5], ("fail", 0), ("stop", 0))),
+                min_size=1,
+                max_size=3,
+            ).map(tuple),
+            min_size=2,
+            max_size=3,
+        ).map(tuple),
+        # Beside them, one that is not waited for.
+        st.lists(st.sampled_from(OPERATIONS), max_size=3).map(tuple),
+    )
+    .filter(lambda case: size((*case[1], case[2])) <= 4)
+    .filter(lambda case: 2 <= size((*case[1], case[2])))
+)
+
+Joined = tuple[str, Program, tuple[tuple[str, int], ...]]
+
+
+async def _failing(
+    state: State, name: str, operations: tuple[tuple[str, int], ...], tasks: list[asyncio.Task[Any]]
+) -> None:
+    for operation in operations:
+        if operation[0] == "fail":
+            raise ValueError(name)
+        if operation[0] == "stop":
+            tasks[0].cancel()
+        else:
+            await work(state, name, (operation,), _pause)
+
+
+async def _join(how: str, state: State, program: Program) -> None:
+    """Wait for all tasks of a program together."""
+    tasks: list[asyncio.Task[Any]] = []
+    if how == "group":
+        async with asyncio.TaskGroup() as group:
+            for number, operations in enumerate(program):
+                coroutine = _failing(state, str(number), operations, tasks)
+                tasks.append(group.create_task(coroutine))
+        return
+    for number, operations in enumerate(program):
+        tasks.append(asyncio.create_task(_failing(state, str(number), operations, tasks)))
+    if how.startswith("gather"):
+        state.log.append(len(await asyncio.gather(*tasks, return_exceptions=how != "gather")))
+        return
+    condition = {"wait": "ALL_COMPLETED", "wait for failure": "FIRST_EXCEPTION"}
+    name = condition.get(how, "FIRST_COMPLETED")
+    done, _ = await asyncio.wait(tasks, return_when=getattr(asyncio, name))
+    state.log.append(sum(each in done for each in tasks))
+
+
+def outcome_of_joining(case: Joined) -> tuple[Any, ...]:
+    """Run tasks that are waited for together, and one beside them."""
+    how, program, beside = case
+
+    async def main() -> tuple[Any, ...]:
+        state = State()
+        other = asyncio.create_task(work(state, "beside", beside, _pause))
+        joining = asyncio.create_task(_join(how, state, program))
+        await asyncio.wait([other, joining], timeout=50)
+        if joining.done() and not joining.cancelled():
+            state.log.append(type(joining.exception()).__name__)
+        state.log.append((joining.done(), other.done()))
+        return (*state.log, state.value)
+
+    return asyncio.run(main())
+
+
+def reached_joining(case: Joined, strategy: str, timeouts: str) -> set[tuple[Any, ...]]:
+    """All that a strategy comes to, to its end."""
+    found: set[tuple[Any, ...]] = set()
+    options = ExploreOptions(
+        strategy=strategy, executions=20_000, bound=None, timeouts=timeouts, seconds=60
+    )
+    explorer = explorer_of(lambda: found.add(outcome_of_joining(case)), "program", options)
+    result = explorer.explore()
+    assert not result.failures
+    assert result.verdict.kind is VerdictKind.HOLDS, result.verdict
+    return found
+
+
+@pytest.mark.parametrize("timeouts", ["late", "early"])
+@given(case=joined_programs)
+@settings(
+    max_examples=examples(25),
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
+)
+def test_when_callbacks_run_that_only_count_makes_no_difference(
+    timeouts: str, case: Joined
+) -> None:
+    by_the_rule = reached_joining(case, "dpor", timeouts)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(LoopEntry, "only_counts", lambda self, others=0: False)
+        assert by_the_rule == reached_joining(case, "dfs", timeouts)

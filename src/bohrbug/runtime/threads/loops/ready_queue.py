@@ -9,6 +9,11 @@ stands then.  ``await asyncio.sleep(0)`` takes at least one turn, and counts as 
 Where only arrivals are left, a turn may end, for all of them may be late by one turn.  Nothing is
 lost by that: what could come before may still come first.  So it does end there, and what arrives
 meanwhile, or was called for and may be late itself, stands beside them.
+
+A callback that *only counts* is seen by nobody else.  So nothing need come before it that could come
+behind it as well: in its own turn it runs as soon as nothing called for stands before it.  It ends a turn
+for no other reason than that what follows it does so; if only arrivals follow, it runs at once, as they may
+come before or behind what is late then, either way.
 """
 
 from __future__ import annotations
@@ -61,6 +66,14 @@ class Entry(Protocol):
 
     def is_cancelled(self) -> bool:
         """Whether it is not to be run any more."""
+        ...
+
+    def only_counts(self, others: int = 0) -> bool:
+        """Whether nobody else can see that it has run, if it is the next that is called for.
+
+        Parameters:
+            others: so many that only count run before it.
+        """
         ...
 
 
@@ -153,6 +166,8 @@ class ReadyQueue(Generic[_Entry]):
             if entry.is_cancelled():
                 continue
             if entry.order is Order.FIFO:
+                if found and self._counts_aside(entry):
+                    return [entry]
                 found.append(entry)
                 break
             if entry.order is Order.TIMER:
@@ -163,6 +178,23 @@ class ReadyQueue(Generic[_Entry]):
         if len(found) > 1:
             found.sort(key=_place_of)
         return found
+
+    def _counts_aside(self, entry: _Entry) -> bool:
+        """Whether something that was called for may come now, and only now, as it only counts.
+
+        Parameters:
+            entry: the first one that was called for.
+        """
+        if not entry.only_counts():
+            return False
+        if any(each is entry for each in self._turn):
+            return True
+        called = [
+            each
+            for each in self._following
+            if each.order is Order.FIFO and not each.is_cancelled()
+        ]
+        return all(each.only_counts(others) for others, each in enumerate(called))
 
     def take(self, entry: _Entry) -> bool:
         """Take an entry out, to run it; false if it is none of this turn's.

@@ -14,7 +14,9 @@ from typing import TYPE_CHECKING, Any
 from weakref import ref
 
 from bohrbug.model.operation import BEGIN, CALLBACK, RESUME, Kind, Operation, TaskId
+from bohrbug.runtime.threads.loops.counting import only_counts
 from bohrbug.runtime.threads.loops.ready_queue import Order
+from bohrbug.runtime.threads.loops.references import OwnReference
 from bohrbug.runtime.threads.task import Task
 
 if TYPE_CHECKING:
@@ -70,6 +72,10 @@ class LoopEntry:
         """See :class:`.ready_queue.Entry`."""
         return self.handle._cancelled  # type: ignore[no-any-return]
 
+    def only_counts(self, others: int = 0) -> bool:
+        """See :class:`.ready_queue.Entry`."""
+        return only_counts(self.handle, others)
+
 
 class LoopTasks:
     """The tasks that the event loops of one execution run.
@@ -112,7 +118,7 @@ class LoopTasks:
             if known is None:
                 task = self._made(creator, place_from(frame))
                 describe(task, owner)
-                self._of_asyncio[id(owner)] = (ref(owner), task)
+                self._of_asyncio[id(owner)] = (OwnReference(owner), task)
                 self.have_company = self.have_company or len(self.unfinished()) > 1
             else:
                 task = known

@@ -343,7 +343,10 @@ class LoopTurns:
             # The loop may end before what is late.
             tasks.append(self._host)
             self._host.pending = _new_operation(Operation, (RESUME, self.state.id, self._place))
-        early = self._early_timer()
+        early = None
+        if len(found) > 1 or not found[0].only_counts():
+            # It makes no difference whether a timer is over before what only counts.
+            early = self._early_timer()
         if early is not None:
             tasks.append(early)
         chosen = self._choose(found, tasks)
@@ -449,7 +452,7 @@ class LoopTurns:
                 offered.append(entry)
 
     def _run(self, entry: LoopEntry) -> None:
-        self._is_beginning = False
+        self._is_beginning = self._is_beginning and entry.only_counts()
         handle, loop = entry.handle, self.loop
         if handle._cancelled:
             # By another thread, since it was chosen from what may come next.
