@@ -15,9 +15,14 @@ class Entry:
     place: tuple[int, int] = (0, 0)
     since: int = 0
     deadline: object = None
+    # For so many more it only counts.
+    counts_for: int = 0
 
     def is_cancelled(self) -> bool:
         return self.cancelled
+
+    def only_counts(self, others: int = 0) -> bool:
+        return others < self.counts_for
 
 
 def arrival(name: str) -> Entry:
@@ -26,6 +31,10 @@ def arrival(name: str) -> Entry:
 
 def timer(name: str, deadline: object = None) -> Entry:
     return Entry(name, Order.TIMER, deadline=deadline or object())
+
+
+def counting(name: str, left: int = 9) -> Entry:
+    return Entry(name, counts_for=left)
 
 
 def next_names(queue: ReadyQueue[Entry]) -> list[str]:
@@ -149,3 +158,22 @@ def test_what_was_cancelled_does_not_stand_in_the_way() -> None:
     assert next_names(queue) == ["behind"]
     assert queue.take(behind)
     assert not queue.take(Entry("of the next turn"))
+
+
+def test_what_only_counts_comes_before_the_arrivals_of_its_turn() -> None:
+    assert next_names(queue_of([arrival("a"), counting("count"), Entry("b")])) == ["count"]
+
+
+def test_what_only_counts_and_nothing_else_was_called_for_comes_at_once() -> None:
+    following = [arrival("b"), counting("count"), arrival("c")]
+    assert next_names(queue_of([arrival("a")], following=following)) == ["count"]
+
+
+def test_what_only_counts_stands_for_the_end_of_the_turn_if_more_follows() -> None:
+    following = [counting("count"), Entry("b")]
+    assert next_names(queue_of([arrival("a")], following=following)) == ["a", "count"]
+
+
+def test_the_last_of_what_counts_is_seen() -> None:
+    following = [counting("first", 1), counting("last", 1)]
+    assert next_names(queue_of([arrival("a")], following=following)) == ["a", "first"]

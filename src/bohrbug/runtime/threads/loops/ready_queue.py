@@ -10,10 +10,11 @@ Where only arrivals are left, a turn may end, for all of them may be late by one
 lost by that: what could come before may still come first.  So it does end there, and what arrives
 meanwhile, or was called for and may be late itself, stands beside them.
 
-A callback that *only counts* is seen by nobody else.  So nothing need come before it that could come
-behind it as well: in its own turn it runs as soon as nothing called for stands before it.  It ends a turn
-for no other reason than that what follows it does so; if only arrivals follow, it runs at once, as they may
-come before or behind what is late then, either way.
+A callback that *only counts* is seen by nobody else, so that its place among arrivals makes no
+difference.  In its own turn it runs as soon as nothing called for stands before it.  If it would
+end a turn, what follows it matters: more that was called for keeps what is late then from coming
+first, so that its end is a choice; if only arrivals follow, nothing is kept back, and it runs at
+once.
 """
 
 from __future__ import annotations
@@ -190,9 +191,7 @@ class ReadyQueue(Generic[_Entry]):
         if any(each is entry for each in self._turn):
             return True
         called = [
-            each
-            for each in self._following
-            if each.order is Order.FIFO and not each.is_cancelled()
+            each for each in self._following if each.order is Order.FIFO and not each.is_cancelled()
         ]
         return all(each.only_counts(others) for others, each in enumerate(called))
 
