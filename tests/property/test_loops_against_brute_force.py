@@ -13,13 +13,13 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from bohrbug.exploration.options import ExploreOptions
 from bohrbug.exploration.verdicts import VerdictKind
 from bohrbug.platforms.threads.platform import explorer_of
-from bohrbug.runtime.threads.loops.tasks import LoopEntry
+from bohrbug.runtime.threads.loops import turns
 from tests.thoroughness import examples
 
 OPERATIONS = (
@@ -59,6 +59,13 @@ programs = (
     .map(tuple)
     .filter(lambda program: size(program) <= 5)
 )
+
+
+ALL_WAYS = 256
+"""So many ways in which long pauses can be taken are tried one after the other."""
+
+SOME_WAYS = 60
+"""If there are more, so many are tried at random."""
 
 
 class State:
@@ -197,18 +204,36 @@ def reached(program: Program, strategy: str) -> set[tuple[Any, ...]]:
 
 
 def by_asyncio(program: Program) -> set[tuple[Any, ...]]:
-    """What asyncio itself comes to, where pauses take up to three turns.
+    """What asyncio itself comes to, where pauses take up to four turns: all ways, if these are few.
 
     All but the shortest come as what arrives from outside does, at the end of a turn.
     """
     found = set()
-    for seed in range(60):
-        draw = random.Random(seed)
+    taken: list[int] = []
+    for run in range(ALL_WAYS + SOME_WAYS):
+        given, taken = taken, []
+        draw = random.Random(run)
 
-        async def pause(draw: random.Random = draw) -> None:
-            await asyncio.sleep(draw.choice((0, 0, 1, 2, 3)))
+        async def pause(
+            run: int = run,
+            given: list[int] = given,
+            taken: list[int] = taken,
+            draw: random.Random = draw,
+        ) -> None:
+            if run < ALL_WAYS:
+                taken.append(given[len(taken)] if len(taken) < len(given) else 0)
+                await asyncio.sleep(taken[-1])
+            else:
+                await asyncio.sleep(draw.choice((0, 0, 1, 2, 3)))
 
         found.add(outcome_of(program, pause, LoopWithoutTime))
+        if run < ALL_WAYS:
+            # The next way, as of a counter.
+            while taken and taken[-1] == 3:
+                taken.pop()
+            if not taken:
+                break
+            taken[-1] += 1
     return found
 
 
@@ -223,6 +248,14 @@ def test_every_strategy_reaches_what_brute_force_does(strategy: str, program: Pr
     assert reached(program, strategy) == reached(program, "dfs")
 
 
+# In which turn the second task ran shows only in what comes after.
+@example(
+    program=(
+        (("pause", 0), ("pause", 0), ("call", 0)),
+        (("pause", 0), ("call", 0)),
+        (("pause", 0), ("read", 0)),
+    )
+)
 @given(program=programs)
 @settings(
     max_examples=examples(25),
@@ -379,17 +412,30 @@ def reached_joining(case: Joined, strategy: str, timeouts: str) -> set[tuple[Any
     return found
 
 
-@pytest.mark.parametrize("timeouts", ["late", "early"])
+def compare_with_all_varied(case: Joined, timeouts: str) -> None:
+    """Callbacks that only count, varied like others, bring nothing new."""
+    by_the_rule = reached_joining(case, "dpor", timeouts)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(turns, "only_counts", lambda handle: False)
+        assert by_the_rule == reached_joining(case, "dfs", timeouts)
+
+
 @given(case=joined_programs)
 @settings(
     max_examples=examples(25),
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
 )
-def test_when_callbacks_run_that_only_count_makes_no_difference(
-    timeouts: str, case: Joined
-) -> None:
-    by_the_rule = reached_joining(case, "dpor", timeouts)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(LoopEntry, "only_counts", lambda self, others=0: False)
-        assert by_the_rule == reached_joining(case, "dfs", timeouts)
+def test_when_callbacks_run_that_only_count_makes_no_difference(case: Joined) -> None:
+    compare_with_all_varied(case, "late")
+
+
+@pytest.mark.parametrize(
+    "case",
+    [
+        ("gather", ((("read", 0),), (("pause", 0),)), (("sleep", 1), ("call", 0))),
+        ("group", ((("sleep", 1),), (("sleep", 2),)), ()),
+    ],
+)
+def test_nor_does_it_where_timers_are_over_early(case: Joined) -> None:
+    compare_with_all_varied(case, "early")

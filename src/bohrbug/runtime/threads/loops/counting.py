@@ -21,12 +21,11 @@ _PLAIN = frozenset({type(None), bool, int, float, complex, str, bytes})
 """Types of results that nobody sees die."""
 
 
-def only_counts(handle: Any, others: int = 0) -> bool:
-    """Whether running a handle now would make no difference to anybody but those that count, too.
+def only_counts(handle: Any) -> bool:
+    """Whether running a handle now makes no difference to anybody but those that count, too.
 
     Parameters:
         handle: of asyncio.
-        others: so many that count run before it.
     """
     callback = handle._callback
     counts = _counters().get(getattr(getattr(callback, "__func__", callback), "__code__", None))
@@ -35,15 +34,15 @@ def only_counts(handle: Any, others: int = 0) -> bool:
         return False
     (future,) = handle._args
     # Methods of other classes may do anything.
-    return type(future) in _futures() and counts(callback, future, others)
+    return type(future) in _futures() and counts(callback, future)
 
 
 @cache
-def _counters() -> dict[Any, Callable[[Any, Any, int], bool]]:
-    """By the code of a callback: whether one only counts, by itself, what is done, and others."""
+def _counters() -> dict[Any, Callable[[Any, Any], bool]]:
+    """By the code of a callback: whether one only counts, by itself and what is done."""
     tasks: Any = sys.modules["asyncio.tasks"]
     groups: Any = sys.modules["asyncio.taskgroups"]
-    found: dict[Any, Callable[[Any, Any, int], bool]] = {}
+    found: dict[Any, Callable[[Any, Any], bool]] = {}
     found |= dict.fromkeys(_nested(tasks, tasks.gather, "_done_callback"), _counts_for_gather)
     found |= dict.fromkeys(_nested(tasks, tasks._wait, "_on_completion"), _counts_for_wait)
     found[groups.TaskGroup._on_task_done.__code__] = _counts_for_group
@@ -65,22 +64,22 @@ def _futures() -> frozenset[type]:
     return frozenset({futures.Future, futures._PyFuture, tasks.Task, tasks._PyTask})
 
 
-def _counts_for_gather(callback: Any, future: Any, others: int) -> bool:
+def _counts_for_gather(callback: Any, future: Any) -> bool:
     known = _enclosed(callback)
     return (
         known["outer"] is not None
         and not known["outer"].done()
-        and known["nfinished"] + others + 1 < known["nfuts"]
+        and known["nfinished"] + 1 < known["nfuts"]
         and bool(known["return_exceptions"] or not (future.cancelled() or _has_failed(future)))
     )
 
 
-def _counts_for_wait(callback: Any, future: Any, others: int) -> bool:
+def _counts_for_wait(callback: Any, future: Any) -> bool:
     known = _enclosed(callback)
     tasks: Any = sys.modules["asyncio.tasks"]
     condition = known["return_when"]
     return (
-        known["counter"] - others > 1
+        known["counter"] > 1
         # Who waits holds the future as long as that is so.
         and not known["waiter"].done()
         and (
@@ -90,7 +89,7 @@ def _counts_for_wait(callback: Any, future: Any, others: int) -> bool:
     )
 
 
-def _counts_for_group(callback: Any, task: Any, others: int) -> bool:
+def _counts_for_group(callback: Any, task: Any) -> bool:
     group = callback.__self__
     waiter = group._on_completed_fut
     return (
@@ -98,7 +97,7 @@ def _counts_for_group(callback: Any, task: Any, others: int) -> bool:
         and waiter is not None
         and not waiter.done()
         and task in group._tasks
-        and len(group._tasks) - others > 1
+        and len(group._tasks) > 1
         and not _has_failed(task)
         # If nobody else holds the task, it dies with its result.
         and (task.cancelled() or type(task._result) in _PLAIN)

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 from weakref import ref
 
 from bohrbug.model.operation import BEGIN, CALLBACK, RESUME, Kind, Operation, TaskId
-from bohrbug.runtime.threads.loops.counting import only_counts
 from bohrbug.runtime.threads.loops.ready_queue import Order
 from bohrbug.runtime.threads.loops.references import OwnReference
 from bohrbug.runtime.threads.task import Task
@@ -71,10 +70,6 @@ class LoopEntry:
     def is_cancelled(self) -> bool:
         """See :class:`.ready_queue.Entry`."""
         return self.handle._cancelled  # type: ignore[no-any-return]
-
-    def only_counts(self, others: int = 0) -> bool:
-        """See :class:`.ready_queue.Entry`."""
-        return only_counts(self.handle, others)
 
 
 class LoopTasks:
