@@ -127,7 +127,9 @@ def main() -> None:
     jobs = {"lost update": lose, "sleep(0) once": waiting(1), "sleep(0) twice": waiting(2)}
     for runner, run in runners.items():
         for name, job in jobs.items():
-            counts = [executions_of(lambda n=n, job=job, run=run: run([job] * n)) for n in (2, 3, 4)]
+            counts = [
+                executions_of(lambda n=n, job=job, run=run: run([job] * n)) for n in (2, 3, 4)
+            ]
             print(f"{runner}, 2, 3 and 4 tasks, {name}:", ", ".join(counts))
 
 

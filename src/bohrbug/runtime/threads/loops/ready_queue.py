@@ -94,7 +94,14 @@ class _State(Generic[_Entry]):
 
     def may_end(self) -> bool:
         """Whether all that is left of the turn may be late."""
-        return all(entry.order is not Order.FIFO or entry.is_cancelled() for entry in self.turn)
+        for entry in self.turn:
+            if entry.order is Order.FIFO and not entry.is_cancelled():
+                return False
+        return True
+
+    def may_differ(self) -> bool:
+        """Whether the turn may end, and that makes a difference."""
+        return bool(self.following or self.arrived) and self.may_end()
 
     def ended(self) -> _State[_Entry]:
         """The state in which the turn has ended."""
@@ -222,10 +229,13 @@ class ReadyQueue(Generic[_Entry]):
                 found[id(entry)] = entry
         if may_end:
             for state in self._states:
-                if state.may_end():
+                if state.may_differ():
                     for entry in state.ended().options():
                         found[id(entry)] = entry
-        return sorted(found.values(), key=_place_of)
+        entries = [*found.values()]
+        if len(entries) > 1:
+            entries.sort(key=_place_of)
+        return entries
 
     def take(self, entry: _Entry, *, may_end: bool = True) -> bool:
         """Take out what comes next, to run it; true if a turn may have begun with it.
@@ -237,12 +247,15 @@ class ReadyQueue(Generic[_Entry]):
             may_end: see :meth:`next_ones`.
         """
         self.run()
+        if entry.is_cancelled():
+            # By another thread, since it was chosen: it does not run.
+            return False
         staying: list[_State[_Entry]] = []
         ending: list[_State[_Entry]] = []
         for state in self._states:
             if any(each is entry for each in state.options()):
                 staying.append(state.without(entry))
-            if may_end and state.may_end():
+            if may_end and state.may_differ():
                 ended = state.ended()
                 if any(each is entry for each in ended.options()):
                     ending.append(ended.without(entry))
@@ -264,6 +277,9 @@ class ReadyQueue(Generic[_Entry]):
 
     def _keep(self, states: list[_State[_Entry]]) -> None:
         """Keep states in mind, each of them once."""
+        if len(states) == 1:
+            self._states = states
+            return
         kept: dict[object, _State[_Entry]] = {}
         for state in states:
             known = kept.setdefault(state.key(), state)

@@ -142,7 +142,7 @@ class LoopTurns:
                 while (entry := self._next()) is not None:
                     if self._queue.take(entry, may_end=not loop._stopping):
                         # It is of the next turn: this one has ended before what is late.
-                        self._queue.arrive(self._look_for_arrivals())
+                        self._queue.arrive(self._look_for_arrivals(entry))
                     self._queue.run()
                     self._run(entry)
                     if self._cancelling is not None:
@@ -175,12 +175,16 @@ class LoopTurns:
         self._queue.begin_turn([*self._ready(events), *self._timers()])
         self._is_beginning = True
 
-    def _look_for_arrivals(self) -> list[LoopEntry]:
-        """What has arrived by now, where a turn may begin."""
+    def _look_for_arrivals(self, taken: LoopEntry | None = None) -> list[LoopEntry]:
+        """What has arrived by now, where a turn may begin.
+
+        Parameters:
+            taken: with this, which has arrived before.
+        """
         watched = self._watched()
         if not (watched or self.loop._scheduled):
             return []
-        return [*self._ready(self._seen(watched)), *self._timers()]
+        return [*self._ready(self._seen(watched), taken), *self._timers()]
 
     def _take_called(self, *, counts: bool = False) -> None:
         """Take over what the loop was asked to call soon.
@@ -287,8 +291,8 @@ class LoopTurns:
                     saw(execution, state)
         return events
 
-    def _ready(self, events: list[Any]) -> list[LoopEntry]:
-        """What is to be called as descriptors are ready."""
+    def _ready(self, events: list[Any], taken: LoopEntry | None = None) -> list[LoopEntry]:
+        """What is to be called as descriptors are ready, and is not about to be."""
         if not events:
             return []
         loop, execution = self.loop, self.execution
@@ -306,6 +310,8 @@ class LoopTurns:
             return []
         loop._process_events(others)
         waiting = {id(entry.handle) for entry in self._queue}
+        if taken is not None:
+            waiting.add(id(taken.handle))
         origin_of = loop_tasks_of(execution).origin_of
         found = []
         while loop._ready:
