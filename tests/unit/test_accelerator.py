@@ -182,7 +182,7 @@ def test_a_survey_finds_objects_and_whoever_holds_them(survey: Any, is_original:
     expected = holders_of(wanted)
     originals = [wanted] if is_original else []
     passed_over = {set, FrameType}
-    objects, holders = survey(originals, {_Made}, {Holder}, passed_over, {tuple, staticmethod})
+    objects, holders, _ = survey(originals, {_Made}, {Holder}, passed_over, {tuple, staticmethod})
     assert same(objects, [other] if is_original else [wanted, other])
     found = {id(each) for each in holders}
     for kind, members in expected.items():
@@ -196,9 +196,11 @@ def test_a_survey_keeps_nothing(survey: Any) -> None:
     was_enabled = gc.isenabled()
     gc.disable()
     try:
-        objects, found = survey([], {_Made}, {Holder}, {FrameType}, {tuple, staticmethod})
+        objects, found, functions = survey(
+            [], {_Made}, {Holder}, {FrameType}, {tuple, staticmethod}
+        )
         gone = weakref.ref(wanted)
-        del wanted, holders, objects, found
+        del wanted, holders, objects, found, functions
         assert gone() is None
     finally:
         if was_enabled:
@@ -542,3 +544,22 @@ def test_ordinary_threads_are_made_in_c(monkeypatch: pytest.MonkeyPatch) -> None
 
     assert bohrbug.explore(test, executions=5).executions
     assert not made_in_python
+
+
+def test_functions_older_than_freezing_are_known() -> None:
+    def older() -> None: ...
+
+    heap.freeze()
+    try:
+
+        def younger() -> None: ...
+
+        codes = [older.__code__, younger.__code__]
+        assert same(heap.functions_running(codes, heap.all_functions()), [older, younger])
+        if accelerator.native is not None:
+            # The program may do so, too.
+            gc.freeze()
+        assert same(heap.functions_running(codes, heap.all_functions()), [older, younger])
+    finally:
+        heap.unfreeze()
+    assert same(heap.functions_running(codes, heap.all_functions()), [older, younger])

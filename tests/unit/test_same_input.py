@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import datetime
+import io
 import os
 import random
 import secrets
+import sys
 import tempfile
 import time
 import uuid
@@ -116,3 +119,19 @@ def test_a_number_that_is_patched_is_no_other_of_the_same_value() -> None:
     seen = []
     bohrbug.explore(lambda: seen.append(SAME_NUMBER), executions=1)
     assert seen == [tempfile.TMP_MAX]
+
+
+def test_streams_that_tasks_leave_redirected_are_put_back() -> None:
+    before = sys.stdout
+
+    def redirect_twice() -> None:
+        def write() -> None:
+            with contextlib.redirect_stdout(io.StringIO()):
+                print("kept")
+
+        together(write, write)
+        assert sys.stdout is before
+
+    result = bohrbug.explore(redirect_twice)
+    assert result.failures
+    assert sys.stdout is before

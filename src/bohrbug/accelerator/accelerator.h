@@ -274,6 +274,8 @@ int add_key(PyObject *keys, PyObject *key);
 
 PyObject *classes_of(PyObject *module, PyObject *namespaces);
 PyObject *objects_of_types(PyObject *module, PyObject *types);
+PyObject *frozen_objects_of_types(PyObject *module, PyObject *types);
+PyObject *last_frozen(PyObject *module, PyObject *nothing);
 PyObject *survey(PyObject *module, PyObject *arguments);
 
 /* -- values.c ------------------------------------------------------------------- */

@@ -54,6 +54,24 @@ list_of(Found *found)
     return list != NULL || PyErr_Occurred() ? list : PyErr_NoMemory();
 }
 
+#if PY_VERSION_HEX < 0x030C0000
+/* False: it does not want to see more. */
+static bool
+walk_over(PyGC_Head *head, int (*look_at)(PyObject *object, void *argument), void *argument)
+{
+    for (PyGC_Head *each = _PyGCHead_NEXT(head); each != head; each = _PyGCHead_NEXT(each))
+        if (!look_at((PyObject *)(each + 1), argument))
+            return false;
+    return true;
+}
+
+static struct _gc_runtime_state *
+collector(void)
+{
+    return &PyInterpreterState_Get()->gc;
+}
+#endif
+
 /* Look at everything that the collector tracks and that is not frozen. */
 static void
 walk(int (*look_at)(PyObject *object, void *argument), void *argument)
@@ -61,13 +79,9 @@ walk(int (*look_at)(PyObject *object, void *argument), void *argument)
 #if PY_VERSION_HEX >= 0x030C0000
     PyUnstable_GC_VisitObjects(look_at, argument);
 #else
-    struct _gc_runtime_state *state = &PyInterpreterState_Get()->gc;
-    for (int i = 0; i < NUM_GENERATIONS; i++) {
-        PyGC_Head *head = &state->generations[i].head;
-        for (PyGC_Head *each = _PyGCHead_NEXT(head); each != head; each = _PyGCHead_NEXT(each))
-            if (!look_at((PyObject *)(each + 1), argument))
-                return;
-    }
+    for (int i = 0; i < NUM_GENERATIONS; i++)
+        if (!walk_over(&collector()->generations[i].head, look_at, argument))
+            return;
 #endif
 }
 
@@ -130,13 +144,52 @@ objects_of_types(PyObject *Py_UNUSED(module), PyObject *types)
     return list_of(&search.found);
 }
 
+#if PY_VERSION_HEX < 0x030C0000
+
+PyObject *
+frozen_objects_of_types(PyObject *Py_UNUSED(module), PyObject *types)
+{
+    Search search = {0};
+    if (make_addresses(&search.types, types) < 0)
+        return NULL;
+    walk_over(&collector()->permanent_generation.head, look_at_type, &search);
+    PyMem_Free(search.types.places);
+    return list_of(&search.found);
+}
+
+PyObject *
+last_frozen(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(nothing))
+{
+    PyGC_Head *head = &collector()->permanent_generation.head;
+    PyGC_Head *last = _PyGCHead_PREV(head);
+    return last == head ? PyLong_FromLong(0) : PyLong_FromVoidPtr(last);
+}
+
+#else
+
+/* There the interpreter tells of functions that are made: nobody looks at frozen ones. */
+
+PyObject *
+frozen_objects_of_types(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(types))
+{
+    return PyList_New(0);
+}
+
+PyObject *
+last_frozen(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(nothing))
+{
+    return PyLong_FromLong(0);
+}
+
+#endif
+
 /* -- who holds what is to be exchanged ----------------------------------------------- */
 
 /* What is looked for in one walk; see the function survey in Python. */
 typedef struct {
     Addresses originals, primitives, others, passed_over, unchangeable, kinds;
     PyObject *left_out;
-    Found objects, holders;
+    Found objects, holders, functions;
 } Survey;
 
 /* A visitproc: stops at what is to be exchanged. */
@@ -180,6 +233,10 @@ look_at_holder(PyObject *object, void *argument)
     Survey *survey = argument;
     if (object == survey->left_out)
         return 1;
+#if PY_VERSION_HEX < 0x030C0000
+    if (PyFunction_Check(object) && !add(&survey->functions, object))
+        return 0;
+#endif
     if (has_type(object, &survey->primitives) || has_type(object, &survey->others))
         if (!add(&survey->objects, object))
             return 0;
@@ -207,10 +264,12 @@ survey(PyObject *Py_UNUSED(module), PyObject *arguments)
         walk(look_at_holder, &survey);
         PyObject *objects = list_of(&survey.objects);
         PyObject *holders = list_of(&survey.holders);
-        if (objects != NULL && holders != NULL)
-            result = PyTuple_Pack(2, objects, holders);
+        PyObject *functions = list_of(&survey.functions);
+        if (objects != NULL && holders != NULL && functions != NULL)
+            result = PyTuple_Pack(3, objects, holders, functions);
         Py_XDECREF(objects);
         Py_XDECREF(holders);
+        Py_XDECREF(functions);
     }
     Addresses *all[] = {&survey.originals,   &survey.primitives,   &survey.others,
                         &survey.passed_over, &survey.unchangeable, &survey.kinds};

@@ -40,6 +40,8 @@ static PyMethodDef functions[] = {
     {"classes_of", classes_of, METH_O, "See the function in Python."},
     {"has_values", has_values, METH_VARARGS, "See the function in Python."},
     {"objects_of_types", objects_of_types, METH_O, "See the function in Python."},
+    {"frozen_objects_of_types", frozen_objects_of_types, METH_O, "The same of frozen objects."},
+    {"last_frozen", last_frozen, METH_NOARGS, "The address of what was frozen last, or 0."},
     {"survey", survey, METH_VARARGS, "See the function in Python."},
     {"watch_functions", watch_functions, METH_NOARGS, "Know all functions from now on."},
     {"functions_are_watched", functions_are_watched, METH_NOARGS, "Whether all are known."},

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cached_property
 
 from bohrbug.exploration.caveats import Caveats
@@ -41,7 +42,7 @@ from bohrbug.runtime.interrupts import Interrupts
 from bohrbug.runtime.protocol import Executed, Guard, NoGuard
 from bohrbug.search.divisible import State, is_divisible
 from bohrbug.search.registry import Options, strategy_named
-from bohrbug.search.strategy import Composite, Strategy
+from bohrbug.search.strategy import Composite, Noticing, Strategy
 
 FIRST = "non-preemptive"
 """Stands for the strategy where the first executions, which it has not planned, have failed."""
@@ -148,6 +149,8 @@ class Explorer:
         """Execute plans until a failure is found, nothing is left or the budget is spent."""
         result = self.result
         self.spending.begin()
+        # Most tests of a suite are over before anybody wants to know how it goes.
+        self._shown = _now()
         state = random.getstate()
         searched = False
         self._guard = self.runtime.guard(
@@ -352,9 +355,20 @@ class Explorer:
             self.is_interrupted
             or options.left_after(result.executions) <= 0
             or (not options.keep_going and bool(result.failures))
-            or self.spending.is_over
+            or (self.spending.is_over and not self._may_go_on())
             or bool(self.caveats.hung)
         )
+
+    def _may_go_on(self) -> bool:
+        """Whether there is more time, now that what there was is spent."""
+        ask, strategy = self._surroundings.more_seconds, self.strategy
+        if ask is None or self.options.seconds is None:
+            return False
+        seconds = ask(isinstance(strategy, Noticing) and strategy.shows_new)
+        if seconds:
+            self.spending.prolong(seconds)
+            self.options = replace(self.options, seconds=self.options.seconds + seconds)
+        return bool(seconds)
 
     def execute(self, plan: Plan, watch: bool = False) -> tuple[Trace, int] | None:
         """See :class:`~bohrbug.exploration.ongoing.Ongoing`."""

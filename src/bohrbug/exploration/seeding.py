@@ -1,10 +1,11 @@
-"""The test with the same random numbers in each execution."""
+"""The test with the same random numbers, and the same streams, in each execution."""
 
 from __future__ import annotations
 
 import inspect
 import random
 import struct
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -44,7 +45,10 @@ def seed_alike() -> None:
 
 
 def from_a_seed(function: Callable[[], object]) -> None:
-    """Execute the test from the same random numbers as each time.
+    """Execute the test from the same random numbers as each time, and put streams back after it.
+
+    Tasks that redirect ``sys.stdout`` at the same time leave it redirected: the next execution, and
+    whoever reports what was found, are not to write to what the first one has left.
 
     Not a method of the explorer: the runtime, which calls it, then holds no explorer and dies
     with it at once.
@@ -53,7 +57,11 @@ def from_a_seed(function: Callable[[], object]) -> None:
         TypeError: the test has not been executed, but given a coroutine.
     """
     seed_alike()
-    returned = function()
+    streams = sys.stdin, sys.stdout, sys.stderr
+    try:
+        returned = function()
+    finally:
+        sys.stdin, sys.stdout, sys.stderr = streams
     if inspect.iscoroutine(returned):
         returned.close()
         raise TypeError("the test returned a coroutine, and nobody awaited it: use asyncio.run")

@@ -45,6 +45,10 @@ class Spending:
         """The seconds that it has taken so far."""
         return _now() - self._began
 
+    def prolong(self, seconds: float) -> None:
+        """It may take so many seconds more."""
+        self._seconds += seconds
+
     @property
     def is_over(self) -> bool:
         """Whether nothing is left for searching."""

@@ -22,6 +22,8 @@ class Surroundings:
             give it an own place for what the test writes.
         keeper: keeps the exploration in a file, so that it can be resumed.
         remembered: failing schedules of earlier runs, tried first.
+        more_seconds: asked when the budget in seconds is used up, with whether something new was
+            seen lately; gives the seconds to go on for.
     """
 
     progress: TellProgress | None = None
@@ -29,3 +31,4 @@ class Surroundings:
     settle: Callable[[int], object] | None = None
     keeper: Keeper | None = None
     remembered: Sequence[Remembered] = ()
+    more_seconds: Callable[[bool], float] | None = None

@@ -57,9 +57,24 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption(
         "--bohrbug-no-memory",
         action="store_true",
-        help="neither try the failing schedules of earlier runs nor remember those of this one",
+        help="neither use what earlier runs remembered (failing schedules, tests that held) nor"
+        " remember anything of this one",
     )
-    parser.addini("bohrbug_memory", "Remember failing schedules.", type="bool", default=True)
+    group.addoption(
+        "--bohrbug-again",
+        action="store_true",
+        help="explore tests again that held in an earlier run and have not changed since",
+    )
+    group.addoption(
+        "--bohrbug-budget",
+        metavar="TIME",
+        help="the time that the whole session may take, such as 90s, 10m or 1h30m: it is shared out"
+        " among the tests, and those after its end run once, as always",
+    )
+    parser.addini(
+        "bohrbug_memory", "Remember failing schedules and what held.", type="bool", default=True
+    )
+    parser.addini("bohrbug_budget", "The time that the whole session may take, such as 10m.")
     for option in OF_PYTEST:
         name = f"bohrbug_{option.name}"
         if option.type is bool:

@@ -81,6 +81,7 @@ class ItemProtocol:
         self._execution: ItemExecution
         # What to report with a run without control that is to follow.
         self._as_always: dict[str, Any] | None = None
+        self._is_concurrent = False
 
     def run(self) -> None:
         """The whole protocol of the item."""
@@ -89,6 +90,8 @@ class ItemProtocol:
             self._run()
         if self._as_always is not None:
             self._run_as_always(self._as_always)
+        if self._plugin.budget is not None:
+            self._plugin.budget.end(self._is_concurrent)
 
     def _run_as_always(self, data: dict[str, Any]) -> None:
         """Run the item once without control, and report that, with what was explored, if it was."""
@@ -96,6 +99,8 @@ class ItemProtocol:
         for report in internals.run_as_always(self._item, self._nextitem):
             if report.when == "call" and data:
                 setattr(report, ATTRIBUTE, data)
+            if report.failed and self._plugin.unchanged is not None:
+                self._plugin.unchanged.forget(self._item)
             self._log(report)
 
     def _run(self) -> None:
@@ -127,6 +132,14 @@ class ItemProtocol:
 
     def _explore(self, setup: pytest.TestReport) -> None:
         item, execution, plugin = self._item, self._execution, self._plugin
+        options = plugin.options_for(item)
+        known = None if plugin.unchanged is None else plugin.unchanged.told_of(item, options)
+        if known is not None:
+            item.user_properties.append(
+                ("bohrbug", f"{known['line']}; unchanged since {known['unchanged']}")
+            )
+            self._as_always = known
+            return
         progress = SessionProgress(item.config)
         remembered = [] if plugin.memory is None else plugin.memory.recall(item.nodeid)
         page = None if plugin.pages is None else TestPage(plugin.pages)
@@ -135,9 +148,10 @@ class ItemProtocol:
             lambda text: internals.end_process(item.config, item.nodeid, text),
             lambda number: internals.settle_in_worker(item.config, number),
             remembered=remembered,
+            more_seconds=None if plugin.budget is None else plugin.budget.more,
         )
         explorer = explorer_of(
-            execution, item.nodeid, plugin.options_for(item), surroundings, execution.let_go
+            execution, item.nodeid, plugin.within_budget(options), surroundings, execution.let_go
         )
         alarm = AlarmGuard(explorer.stop)
         foreign_loops = ForeignLoops(explorer.stop)
@@ -155,6 +169,7 @@ class ItemProtocol:
             progress.close()
         if execution.exit is not None:
             raise execution.exit
+        self._is_concurrent = result.tasks > 1
         failures = result.failures
         is_in_wide_loop = async_items.is_in_wide_loop(item)
         if foreign_loops.found:
@@ -178,6 +193,13 @@ class ItemProtocol:
                 data["page"] = self._write_page(page, explorer)
             except OSError as error:
                 trouble = trouble or f"no page can be written: {error}"
+        if plugin.unchanged is not None and execution.skipped is None:
+            if plugin.budget is not None and explorer.spending.is_over:
+                # With another budget more could be seen.
+                plugin.unchanged.forget(item)
+            else:
+                plugin.unchanged.keep(item, options, result, explorer.runtime.sources())
+            trouble = trouble or plugin.unchanged.trouble
         data["trouble"] = trouble
         item.user_properties.append(("bohrbug", data["line"]))
         if failures:

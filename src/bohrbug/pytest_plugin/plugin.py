@@ -28,8 +28,10 @@ from bohrbug.pytest_plugin.measuring import tell_coverage
 from bohrbug.pytest_plugin.options import options_of, session_settings
 from bohrbug.pytest_plugin.pages import SessionIndex, pages_folder
 from bohrbug.pytest_plugin.remembering import memory_of
+from bohrbug.pytest_plugin.session_budget import session_budget_of
 from bohrbug.pytest_plugin.summary import ATTRIBUTE, Summary
 from bohrbug.pytest_plugin.target import argument_for, is_target
+from bohrbug.pytest_plugin.unchanged import unchanged_tests_of
 from bohrbug.pytest_plugin.warning_filters import ignores_exceptions_of_thread
 from bohrbug.report.text import failure_text
 from bohrbug.runtime.threads.captured import Captured
@@ -103,6 +105,8 @@ class BohrbugPlugin:
         is_worker = hasattr(config, "workerinput")
         self._index = None if self.pages is None or is_worker else SessionIndex(self.pages)
         self.memory = memory_of(config) if is_explored else None
+        self.unchanged = unchanged_tests_of(config) if is_explored else None
+        self.budget = session_budget_of(config) if is_explored else None
         # The item that is being executed, by us and not as always.
         self._running: ItemExecution | None = None
 
@@ -117,6 +121,10 @@ class BohrbugPlugin:
             self._options[item.nodeid] = options_of(item, self._settings)
             if self.memory is not None and config.getoption("bohrbug_forget"):
                 self.memory.forget(item.nodeid)
+                if self.unchanged is not None:
+                    self.unchanged.forget(item)
+        if self.budget is not None:
+            self.budget.expect(len(items))
         if self._reproduction is not None:
             target = self._reproduction.target
             others = [item for item in items if not is_target(item, target)]
@@ -179,6 +187,8 @@ class BohrbugPlugin:
         if self._config.getoption("setuponly", False) or self._config.getoption("setupshow", False):
             return None
         why = self._why_plain(item)
+        if why is None and self.budget is not None and self.budget.is_spent:
+            why = f"the budget of {self.budget.words} was spent"
         if why is not None or not isinstance(item, pytest.Function):
             self.is_plain(item, why or "")
             return None
@@ -198,6 +208,14 @@ class BohrbugPlugin:
         if timeout and (options.seconds is None or options.seconds > timeout * _TIMEOUT_SHARE):
             options = replace(options, seconds=timeout * _TIMEOUT_SHARE)
         return options
+
+    def within_budget(self, options: ExploreOptions) -> ExploreOptions:
+        """Options of the test that begins now, within what the session grants."""
+        if self.budget is None:
+            return options
+        share = self.budget.begin()
+        seconds = share if options.seconds is None else min(options.seconds, share)
+        return replace(options, seconds=seconds)
 
     @contextmanager
     def running(self, execution: ItemExecution) -> Generator[None]:
@@ -283,7 +301,15 @@ class BohrbugPlugin:
         if data["verdict"] == "inconclusive":
             line = data["line"].removeprefix("inconclusive ")
             return "inconclusive", "?", (f"INCONCLUSIVE ({line})", {"yellow": True})
-        return "passed", ".", (f"PASSED ({data['line']})", {"green": True})
+        line = data["line"]
+        if "unchanged" in data:
+            line += f"; unchanged since {data['unchanged']}"
+        return "passed", ".", (f"PASSED ({line})", {"green": True})
+
+    def pytest_sessionfinish(self) -> None:
+        """Write what is kept for the next session."""
+        if self.unchanged is not None:
+            self.unchanged.flush()
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """The section at the end."""

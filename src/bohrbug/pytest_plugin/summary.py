@@ -60,6 +60,7 @@ class Summary:
     """Adds up the results of a session."""
 
     tests: int = 0
+    unchanged: int = 0
     concurrent: int = 0
     executions: int = 0
     seconds: float = 0.0
@@ -90,8 +91,11 @@ class Summary:
         if "plain" in data:
             self.plain[data["plain"]] += 1
             return
-        self.tests += 1
-        self.concurrent += data["tasks"] > 1
+        if "unchanged" in data:
+            self.unchanged += 1
+        else:
+            self.tests += 1
+            self.concurrent += data["tasks"] > 1
         self.executions += data["executions"]
         self.seconds += data["seconds"]
         self.verdicts[data["verdict"]] += 1
@@ -114,7 +118,7 @@ class Summary:
             reporter: where to print to.
             with_failures: list the failures, as nothing above says how to see and to replay them.
         """
-        if not (self.tests or self.plain or self.replayed or self.live):
+        if not (self.tests or self.unchanged or self.plain or self.replayed or self.live):
             return
         reporter.section("Bohrbug")
         if self.live:
@@ -124,11 +128,18 @@ class Summary:
             reporter.line(line)
         if self.replayed and not self.tests:
             return
-        explored = f"{plural(self.tests, 'test')} explored"
-        if self.concurrent < self.tests:
-            explored += f", {self.concurrent:,} of them with several tasks"
-        executions = plural(self.executions, "execution")
-        reporter.line(f"{explored}: {executions} in {seconds_in_words(self.seconds)}")
+        if self.tests or not self.unchanged:
+            explored = f"{plural(self.tests, 'test')} explored"
+            if self.concurrent < self.tests:
+                explored += f", {self.concurrent:,} of them with several tasks"
+            executions = plural(self.executions, "execution")
+            reporter.line(f"{explored}: {executions} in {seconds_in_words(self.seconds)}")
+        if self.unchanged:
+            tests = plural(self.unchanged, "test")
+            reporter.line(
+                f"not explored again: {tests} in which nothing failed, and nothing has changed"
+                " since (--bohrbug-again explores them)"
+            )
         kinds = [kind.value for kind in VerdictKind if self.verdicts[kind.value]]
         if kinds:
             counts = ", ".join(f"{kind}: {self.verdicts[kind]:,}" for kind in kinds)

@@ -10,7 +10,7 @@ from bohrbug.model.trace import Trace
 from bohrbug.search.auto_piece import Piece, PieceWork
 from bohrbug.search.branching import counted
 from bohrbug.search.divisible import Dividing, State, StateError, is_divisible
-from bohrbug.search.estimates import Estimate, TreeProbes, share_in_words
+from bohrbug.search.estimates import Estimate, TreeProbes, in_words, share_in_words
 from bohrbug.search.novelty import Novelty, pair_from_json
 from bohrbug.search.portfolio import Member, Rotation
 from bohrbug.search.strategy import (
@@ -112,6 +112,8 @@ class Auto(Dividing):
         }
         self._budget = executions
         self._executions = 0
+        # After how many there was a conflict pair that none before had shown.
+        self._new_at = 0
         # In a worker: learns from all executions, whichever member has planned them.
         self._pupil = SelectivelyUniform()
         self._begin()
@@ -259,6 +261,8 @@ class Auto(Dividing):
             return
         member.strategy.observe(trace)
         has_new_pair = self._novelty.has_new_pair(trace)
+        if has_new_pair:
+            self._new_at = self._executions
         self._learn(trace, member, has_new_pair)
         self._probes.add(trace)
         if member in self._rotation.members:
@@ -286,6 +290,11 @@ class Auto(Dividing):
     def current(self) -> Strategy:
         """The member that made the last plan."""
         return self._member.strategy
+
+    @property
+    def shows_new(self) -> bool:
+        """See :class:`~bohrbug.search.strategy.Noticing`: a new conflict pair."""
+        return 2 * self._new_at > self._executions
 
     @property
     def exhausted(self) -> bool:
@@ -337,16 +346,16 @@ class Auto(Dividing):
 
     def _outlook(self) -> str:
         classes = self._novelty.classes
-        chance, error = classes.chance_of_new()
+        chance, _ = classes.chance_of_new()
         text = (
             f"{counted(classes.distinct, 'different behaviour')} in"
-            f" {counted(classes.samples, 'randomised execution')}; another one would show a new"
-            f" one with probability about {share_in_words(chance)}"
+            f" {counted(classes.samples, 'randomised execution')}; about {share_in_words(chance)}"
+            " of further ones would show another"
         )
-        if error:
-            text += f" (± {share_in_words(error)})"
         schedules = self._probes.estimate()
-        return text if schedules is None else f"{text}; {schedules} in all (Knuth 1975)"
+        if schedules is None:
+            return text
+        return f"{text}; about {in_words(schedules.log_size)} schedules in all"
 
     def covered(self) -> str:
         """See :class:`~bohrbug.search.strategy.Strategy`."""
@@ -493,6 +502,8 @@ class Auto(Dividing):
             self._rotation.in_order(made)
         for known_by, pairs in state["seen"]:
             is_new = self._novelty.add_pairs([pair_from_json(pair) for pair in pairs])
+            if is_new:
+                self._new_at = self._executions
             if known_by is not None:
                 self._rotation.reward(member, self._novelty.count(known_by, is_new))
         self._owed += made * self._systematic_share(self._within_reach())

@@ -89,6 +89,16 @@ class Estimating(Protocol):
 
 
 @runtime_checkable
+class Noticing(Protocol):
+    """A strategy that notices whether executions go on to show something new."""
+
+    @property
+    def shows_new(self) -> bool:
+        """Whether the second half of them has shown what none before had."""
+        ...
+
+
+@runtime_checkable
 class Learning(Protocol):
     """A strategy that learns from executions which it did not plan."""
 

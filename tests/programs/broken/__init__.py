@@ -14,6 +14,7 @@ from . import (
     coroutines,
     deadlocks,
     effects,
+    inheriting,
     insides,
     intervals,
     library,
@@ -33,6 +34,6 @@ from . import (
 
 MODULES = (
     *(attributes, classes, code_in_c, containers, coroutines, deadlocks, effects),
-    *(insides, intervals, library, library_state, lives, memory, names),
+    *(inheriting, insides, intervals, library, library_state, lives, memory, names),
     *(open_files, parts, primitives, services, shared, state, system, threads),
 )

@@ -24,7 +24,7 @@ _INTERNAL = (
     "threading _threading_local queue logging logging.handlers concurrent.futures._base"
     " concurrent.futures.thread asyncio.events asyncio.mixins importlib._bootstrap"
     " _frozen_importlib importlib._bootstrap_external _frozen_importlib_external weakref"
-    " _weakrefset functools tempfile linecache warnings _py_warnings tokenize subprocess random"
+    " _weakrefset tempfile linecache warnings _py_warnings tokenize subprocess random"
     " multiprocessing.util multiprocessing.process"
 )
 INTERNAL_MODULES = frozenset(_INTERNAL.split())

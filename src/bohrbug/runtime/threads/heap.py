@@ -33,7 +33,7 @@ def survey(
     others: Collection[type],
     passed_over: Collection[type],
     unchangeable: Collection[type],
-) -> tuple[list[Any], list[Any]]:
+) -> tuple[list[Any], list[Any], list[FunctionType]]:
     """Everything that entering an exploration has to know of all tracked objects, in one walk.
 
     Parameters:
@@ -45,9 +45,9 @@ def survey(
             exchanged, has to exchange it as a whole.
 
     Returns:
-        The objects of the types in ``primitives`` and ``others``; and the holders: those that
-        refer to what is to be exchanged, directly or through one unchangeable object.  Of a
-        function only its default values count.
+        The objects of the types in ``primitives`` and ``others``; the holders: those that refer to
+        what is to be exchanged, directly or through one unchangeable object, where of a function
+        only its default values count; and all functions, where :func:`freeze` can use them.
     """
     found = objects_of_types({*primitives, *others})
     wanted = [*originals, *(each for each in found if type(each) in primitives)]
@@ -59,7 +59,7 @@ def survey(
     holders = {id(each): each for each in itertools.chain(direct, further)}
     for own in (originals, found, wanted, direct, within):
         holders.pop(id(own), None)
-    return found, [each for each in holders.values() if not _is_undefaulted(each)]
+    return found, [each for each in holders.values() if not _is_undefaulted(each)], []
 
 
 def _referrers(objects: Iterable[Any], passed_over: Collection[type]) -> list[Any]:
@@ -79,23 +79,68 @@ def _is_undefaulted(holder: Any) -> bool:
 _CAN_WATCH = sys.version_info >= (3, 12)
 """The interpreter tells of functions that are made."""
 
+_CAN_LOOK_AT_FROZEN = native is not None and not _CAN_WATCH
+"""Frozen objects can be looked at where they are."""
+
 Functions = list[FunctionType] | None
 """Functions to look for some among; ``None`` are all, known without looking at objects."""
 
 
-def all_functions() -> Functions:
-    """All functions written in Python, but for frozen ones if :func:`knows_functions` is false."""
-    # To count the frozen objects is to look at them all.
-    if _CAN_WATCH and not knows_functions() and native is not None and not gc.get_freeze_count():
+class _Frozen:
+    """The functions among frozen objects, if somebody has asked for them since these were frozen.
+
+    They are kept alive for that time: an execution that lets go of one would do so only once.
+    """
+
+    functions: list[FunctionType] | None = None
+    last = 0
+
+
+def freeze(functions: list[FunctionType] | None = None) -> None:
+    """Let collections pass over all objects that there are now, the functions of which stay known.
+
+    Functions of which the interpreter does not tell have to be looked for among all objects.
+
+    Parameters:
+        functions: all that there are, if somebody has looked at all objects just now.
+    """
+    if _CAN_WATCH and native is not None:
         native.watch_functions()
-    return None if knows_functions() else objects_of_types({FunctionType})
+    is_told = knows_functions() or _CAN_LOOK_AT_FROZEN
+    _Frozen.functions = functions if is_told else objects_of_types({FunctionType})
+    gc.freeze()
+    if _CAN_LOOK_AT_FROZEN:
+        _Frozen.last = native.last_frozen()
+
+
+def unfreeze() -> None:
+    """Undo :func:`freeze`."""
+    _Frozen.functions = None
+    gc.unfreeze()
+
+
+def all_functions() -> Functions:
+    """All functions written in Python, those included that exist since before :func:`freeze`."""
+    if knows_functions():
+        return None
+    return [*_frozen_functions(), *objects_of_types({FunctionType})]
+
+
+def _frozen_functions() -> list[FunctionType]:
+    if not _CAN_LOOK_AT_FROZEN:
+        return _Frozen.functions or []
+    # The program may have frozen some more.
+    last = native.last_frozen()
+    if _Frozen.functions is None or last != _Frozen.last:
+        _Frozen.functions = native.frozen_objects_of_types({FunctionType}) if last else []
+        _Frozen.last = last
+    return _Frozen.functions
 
 
 def knows_functions() -> bool:
     """Whether all functions are known from their making, frozen ones included.
 
-    So it is from the first call of :func:`all_functions` without frozen objects on, with the
-    accelerator on Python 3.12 and newer.
+    So it is from the first :func:`freeze` on, with the accelerator on Python 3.12 and newer.
     """
     return native is not None and native.functions_are_watched()
 

@@ -79,19 +79,23 @@ class Installation:
         self._locals = thread_state.LocalSubclasses()
         self._adoption: Adoption | None = None
 
-    def install(self) -> None:
-        """Take control; cheap when control was taken already."""
+    def install(self) -> list[types.FunctionType] | None:
+        """Take control; cheap when control was taken already.
+
+        Returns:
+            The functions of the program, if they were found on the way.
+        """
         self._depth += 1
         if self._depth > 1:
             unraisable.patches.catch_up()
-            return
+            return None
         for patches in self._patches:
             patches.prepare()
         before = _functions_to_exchange()
         for patches in self._patches:
             patches.install()
         self._locals.install()
-        self._adopt(before)
+        return self._adopt(before) or None
 
     def restore(self) -> None:
         """Give control back, when called as often as :meth:`install`."""
@@ -106,7 +110,7 @@ class Installation:
             self._adoption.restore()
             self._adoption = None
 
-    def _adopt(self, functions: list[tuple[Any, Any]]) -> None:
+    def _adopt(self, functions: list[tuple[Any, Any]]) -> list[types.FunctionType]:
         """Exchange references to real primitives that were made before the patches."""
         executors = set(with_subclasses(_Executor))
         queue_types = set(with_subclasses(queue.Queue))
@@ -116,7 +120,7 @@ class Installation:
             shared = semaphores.types_of_semaphores(sys.modules)
             pool_class = process_pools.pool_class()
             pools = set(with_subclasses(pool_class)) if pool_class is not None else pools
-        objects, holders = survey(
+        objects, holders, found = survey(
             [original for original, _ in functions],
             set(_WRAP),
             {*executors, *queue_types, *pools, *shared, thread_state.Values, lock, RLock},
@@ -159,6 +163,7 @@ class Installation:
                 # Now that it has its mutex.
                 know_parts(obj)
         stand_ins.install()
+        return found
 
 
 def _functions_to_exchange() -> list[tuple[Any, Any]]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import sys
 from collections.abc import Callable, Collection, Generator, Iterable
 from contextlib import contextmanager
@@ -12,42 +11,11 @@ from typing import Any
 
 from bohrbug.model.conditions import FunctionKey
 from bohrbug.model.site import site_of
-from bohrbug.runtime.threads.heap import all_functions, functions_in, knows_functions
+from bohrbug.runtime.threads.heap import all_functions, functions_in
 from bohrbug.runtime.threads.rewrite import callables
 from bohrbug.runtime.threads.rewrite.functions import Rewriter
 from bohrbug.runtime.threads.rewrite.place import Place
 from bohrbug.runtime.threads.rewrite.scope import Scope
-
-_has_frozen = False
-"""Since :func:`collect` was last called, objects of executions may have been frozen."""
-
-
-@contextmanager
-def all_in_sight() -> Generator[None]:
-    """Within it the rewriter, which may have to ask the collector, finds frozen functions, too."""
-    global _has_frozen
-    if knows_functions():
-        yield
-        return
-    gc.collect()
-    gc.unfreeze()
-    try:
-        yield
-    finally:
-        gc.freeze()
-        _has_frozen = True
-
-
-def collect() -> None:
-    """Collect all garbage of executions, also what was frozen while something kept it alive."""
-    global _has_frozen
-    if not _has_frozen:
-        gc.collect()
-        return
-    gc.unfreeze()
-    gc.collect()
-    gc.freeze()
-    _has_frozen = False
 
 
 def _give_way(one: Rewriter, other: Rewriter, codes: Iterable[CodeType]) -> None:
@@ -100,18 +68,16 @@ class Instrumentation:
         self.codes.extend(fresh)
         if not fresh:
             return []
-        with all_in_sight():
-            self._rewriter.keep(None)
-            self.all_tell = True
-            self.has_grown = self._rewriter.install(fresh) > 0
+        self._rewriter.keep(None)
+        self.all_tell = True
+        self.has_grown = self._rewriter.install(fresh) > 0
         return fresh
 
     def find(self, keys: Collection[FunctionKey]) -> list[CodeType]:
         """The original code of functions that exist now, by what names them."""
         modules = [sys.modules.get(module) for module in {key[0] for key in keys}]
         namespaces = [vars(module) for module in modules if module is not None]
-        with all_in_sight():
-            functions = functions_in(namespaces, all_functions())
+        functions = functions_in(namespaces, all_functions())
         codes = {id(code): code for code in (self.original(each.__code__) for each in functions)}
         names = {key[1:] for key in keys}
         return [
@@ -174,15 +140,12 @@ class Instrumentation:
         """Within it the same functions tell breakers, too, or do not, other than here."""
         other = Instrumentation(self._rewriter.scope, not self.tells_breakers)
         other.codes = self.codes
-        # Not around what is executed in between: each collection there would look at all objects.
         try:
-            with all_in_sight():
-                _give_way(self._rewriter, other._rewriter, self.codes)
-                other._rewriter.know_executed(self._rewriter)
+            _give_way(self._rewriter, other._rewriter, self.codes)
+            other._rewriter.know_executed(self._rewriter)
             yield other
         finally:
-            with all_in_sight():
-                _give_way(other._rewriter, self._rewriter, self.codes)
+            _give_way(other._rewriter, self._rewriter, self.codes)
             self.all_tell = True
 
     # -- what is rewritten ---------------------------------------------------------

@@ -20,6 +20,7 @@ from bohrbug.runtime.protocol import Executed, Guard, NoGuard
 from bohrbug.runtime.threads import (
     entropy,
     futures,
+    heap,
     identities,
     leftovers,
     log_records,
@@ -44,7 +45,7 @@ from bohrbug.runtime.threads.execution import Execution
 from bohrbug.runtime.threads.futures import lasting_executors
 from bohrbug.runtime.threads.handed_over import HandedOver, as_it_is
 from bohrbug.runtime.threads.installation import installation
-from bohrbug.runtime.threads.instrumentation import Instrumentation, collect
+from bohrbug.runtime.threads.instrumentation import Instrumentation
 from bohrbug.runtime.threads.loops.access_log import AccessLog
 from bohrbug.runtime.threads.loops.cancelling import never_met
 from bohrbug.runtime.threads.monitoring import Explainer, RaceDetector, Visitor, Watcher
@@ -184,13 +185,14 @@ class ThreadsRuntime:
         return f"at most one cancellation, of {', '.join(cancel)}" if cancel else ""
 
     def __enter__(self) -> Self:
-        installation.install()
+        functions = installation.install()
         self._collected = gc.isenabled()
         # What the last explorations left behind; looking at all objects each time costs too much.
         if next(_entered) % COLLECTED_EVERY == 0:
             gc.collect()
         # What exists now is not looked at again by the collections between executions.
-        gc.freeze()
+        heap.freeze(functions)
+        del functions
         gc.disable()
         unknown.forget_assumptions()
         orders.forget()
@@ -212,7 +214,7 @@ class ThreadsRuntime:
         self._otherwise.close()
         self._instrumentation.restore()
         attributes.forget_stored_names()
-        gc.unfreeze()
+        heap.unfreeze()
         if native is not None:
             native.forget_shared()
         self._thread_names.close()
@@ -415,7 +417,7 @@ class ThreadsRuntime:
         """
         if self._let_go is not None:
             self._let_go()
-        collect()
+        gc.collect()
 
     def _make_accesses_visible(
         self, execution: Execution, variables: Variables, watcher: Watcher | None

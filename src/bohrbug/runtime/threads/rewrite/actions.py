@@ -8,11 +8,11 @@ from types import FunctionType, ModuleType
 from typing import Any
 
 from bohrbug.runtime.threads.captured import keeps_text_for_the_test
-from bohrbug.runtime.threads.rewrite import builtins_table as table
 from bohrbug.runtime.threads.rewrite import (
     by_value,
     effects,
     errors,
+    families,
     formats,
     halfway,
     hooks,
@@ -20,7 +20,6 @@ from bohrbug.runtime.threads.rewrite import (
 )
 from bohrbug.runtime.threads.rewrite.attributes import note_stored, read_kinds, write_kinds
 from bohrbug.runtime.threads.rewrite.classes import look_up
-from bohrbug.runtime.threads.rewrite.instance_dicts import remember_dict
 from bohrbug.runtime.threads.rewrite.place import Place
 
 
@@ -33,7 +32,7 @@ def _read(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
 
 
 def _write(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
-    if table.CONTAINER[type(owner)]:
+    if families.CONTAINER[type(owner)]:
         hooks.tell_whole(owner, True, place)
     else:
         hooks.whole(owner, True, place)
@@ -112,7 +111,7 @@ def _use_context_variable(owner: Any, arguments: tuple[Any, ...], place: Place) 
 
 
 def _vars(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
-    remember_dict(owner)
+    hooks.get_dict(owner, place)
 
 
 def _set_item(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
@@ -123,6 +122,25 @@ def _set_item(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
 def _delete_item(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
     if arguments:
         hooks.delete_item(owner, arguments[0], place)
+
+
+def _read_item_by_name(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
+    if not arguments:
+        hooks.read_whole(owner, place)
+    elif hooks.active:
+        family = families.GETITEM_BY_NAME[type(owner)]
+        hooks.subscript(owner, arguments[0], family, False, place)
+
+
+def _set_item_by_name(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
+    if arguments and hooks.active:
+        family = families.SETITEM_BY_NAME[type(owner)]
+        hooks.subscript(owner, arguments[0], family, True, place)
+
+
+def _delete_item_by_name(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
+    if arguments and hooks.active:
+        hooks.delete_in(families.DELITEM_BY_NAME[type(owner)], owner, arguments[0], place)
 
 
 def _print(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
@@ -149,7 +167,7 @@ def print_to(stream: Any, place: Place) -> None:
 def _write_buffer(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
     """Whatever stands before it, such as a format."""
     for argument in arguments:
-        if table.CONTAINER[type(argument)]:
+        if families.CONTAINER[type(argument)]:
             hooks.tell_whole(argument, True, place)
             return
 
@@ -179,6 +197,9 @@ ACTIONS: dict[str, Callable[[Any, tuple[Any, ...], Place], None]] = {
     effects.USE_CONTEXT_VARIABLE: _use_context_variable,
     effects.SET_ITEM: _set_item,
     effects.DELETE_ITEM: _delete_item,
+    effects.READ_ITEM_BY_NAME: _read_item_by_name,
+    effects.SET_ITEM_BY_NAME: _set_item_by_name,
+    effects.DELETE_ITEM_BY_NAME: _delete_item_by_name,
     effects.PRINT: _print,
     effects.WRITE_BUFFER: _write_buffer,
 }

@@ -77,6 +77,9 @@ MEMORY = "memory"
 OF_CLASS = {SKIP: "of class: skip", CLASS_DATA: "of class: class data"}
 """Attributes that the class has, where objects change their classes; by what they are else."""
 
+IN_DICT = "in a dict that may be exchanged"
+"""An instance's attribute where some code stores ``__dict__``: of the dict, not of the object."""
+
 _METHODS = (
     FunctionType,
     BuiltinFunctionType,
@@ -95,7 +98,7 @@ _OF_FIXED_CLASSES = (MethodDescriptorType, WrapperDescriptorType, ClassMethodDes
 _NOT_CLASS_DATA = (*_METHODS, GetSetDescriptorType, MemberDescriptorType, type)
 
 
-_EXCHANGED = ("__class__", "__bases__")
+_EXCHANGED = ("__class__", "__bases__", "__dict__")
 """Attributes that decide where others are found."""
 
 _stored_names: set[str] = set()
@@ -323,7 +326,24 @@ def raw_write_kind(class_: type, name: str) -> str:
     if name == "__class__":
         return INSTANCE
     found = look_up(class_, name)
+    if name == "__dict__" and found is not MISSING:
+        return INSTANCE
     return (None if found is MISSING else _descriptor_kind(found, name)) or INSTANCE
+
+
+def is_in_dict(class_: type, name: str) -> bool:
+    """Whether an instance's attribute is in a dict that some code may exchange for another."""
+    return (
+        is_stored("__dict__")
+        and name != "__dict__"
+        and bool(_dictoffset_of(class_))
+        and not FOREIGN[class_]
+        and type(look_up(class_, name)) not in (MemberDescriptorType, GetSetDescriptorType)
+    )
+
+
+def _classes_are_exchanged() -> bool:
+    return is_stored("__class__") or is_stored("__bases__")
 
 
 def _depends_on_class(class_: type, name: str, kind: str) -> bool:
@@ -362,8 +382,10 @@ class Kinds(dict[type, str]):
             kind = raw_write_kind(class_, self.name)
         else:
             kind = raw_read_kind(class_, self.name)
-            if any(map(is_stored, _EXCHANGED)) and _depends_on_class(class_, self.name, kind):
+            if _classes_are_exchanged() and _depends_on_class(class_, self.name, kind):
                 kind = OF_CLASS[kind]
+        if kind is INSTANCE and is_in_dict(class_, self.name):
+            kind = IN_DICT
         self[class_] = kind
         remember_class(self, class_)
         return kind

@@ -6,7 +6,6 @@ matter costs an execution or two, an access that is not told costs a bug.
 
 from __future__ import annotations
 
-import _ctypes
 import _io
 import _socket
 import array
@@ -38,7 +37,7 @@ from types import (
 from typing import Any
 
 from bohrbug.runtime.threads.replacement import Function
-from bohrbug.runtime.threads.rewrite import library_table
+from bohrbug.runtime.threads.rewrite import families, library_table
 from bohrbug.runtime.threads.rewrite.classes import (
     FOREIGN,
     is_written_in_c,
@@ -54,8 +53,8 @@ from bohrbug.runtime.threads.rewrite.effects import (
     CHANGE_DESCRIPTOR,
     CLOSE_STREAM,
     COMPARE,
-    CONTAINS_ITEM,
-    DELETE_ITEM,
+    CONTAINS_ITEM_BY_NAME,
+    DELETE_ITEM_BY_NAME,
     FORMAT,
     GET_BY_DESCRIPTOR,
     ITERATE,
@@ -64,11 +63,11 @@ from bohrbug.runtime.threads.rewrite.effects import (
     NOTHING,
     PLAIN_WRITE,
     READ,
-    READ_ITEM,
+    READ_ITEM_BY_NAME,
     READ_KEY,
     READ_STREAM,
     SET_BY_DESCRIPTOR,
-    SET_ITEM,
+    SET_ITEM_BY_NAME,
     SET_TRACEBACK,
     STEP,
     USE_CONTEXT_VARIABLE,
@@ -78,8 +77,6 @@ from bohrbug.runtime.threads.rewrite.effects import (
     WRITE_STREAM,
     Effect,
 )
-from bohrbug.runtime.threads.rewrite.lives import PROXIES
-from bohrbug.runtime.threads.rewrite.memory import DATA
 
 MethodWrapper = MethodWrapperType
 MethodDescriptor = MethodDescriptorType
@@ -116,110 +113,6 @@ CODE_TYPES = frozenset({FunctionType, BuiltinFunctionType, type, ModuleType, Met
 _LIMIT = 2048
 # A test may put something else in the place of the builtin.
 _length = len
-
-# --- Families of containers ----------------------------------------------------------------------
-
-MAPPING = "mapping"
-DEFAULT_MAPPING = "mapping that stores on reading"
-SEQUENCE = "sequence"
-SET = "set"
-MEMORY = "memory of ctypes"
-OTHER = "other"
-
-_DICT_VIEWS: tuple[type, ...] = tuple(
-    type(getattr(mapping, name)())
-    for mapping in (dict[int, int](), collections.OrderedDict[int, int]())
-    for name in ("keys", "values", "items")
-)
-VIEWS = frozenset({*_DICT_VIEWS, types.MappingProxyType})
-"""They show what is in a dict, which stands for them."""
-
-_FAMILIES: dict[type, str] = {
-    dict: MAPPING,
-    collections.OrderedDict: MAPPING,
-    collections.defaultdict: DEFAULT_MAPPING,
-    list: SEQUENCE,
-    collections.deque: SEQUENCE,
-    bytearray: SEQUENCE,
-    array.array: SEQUENCE,
-    DATA: MEMORY,
-    _ctypes.Array: MEMORY,
-    _ctypes._Pointer: MEMORY,
-    set: SET,
-    memoryview: OTHER,
-    mmap.mmap: OTHER,
-    types.SimpleNamespace: OTHER,
-    contextvars.Context: OTHER,
-    **dict.fromkeys((*_DICT_VIEWS, types.MappingProxyType, *PROXIES), OTHER),
-}
-
-
-class _Families(dict[type, str | None]):
-    """The family of the C class whose special method an object uses, or ``None``.
-
-    Parameters:
-        special: name of the special method; where Python code overrides it, that code is rewritten
-            and tells for itself.
-    """
-
-    def __init__(self, special: str) -> None:
-        super().__init__()
-        self.special = special
-
-    def __missing__(self, class_: type) -> str | None:
-        if _length(self) >= _LIMIT:
-            self.clear()
-        family = None
-        for base in order_of(class_):
-            if self.special in namespace_of(base):
-                if base is _ctypes.Array or issubclass(base, _ctypes.Array):
-                    base = _ctypes.Array
-                family = _FAMILIES.get(base)
-                if family is None and FOREIGN[class_] and is_written_in_c(base):
-                    family = OTHER
-                if self.special == "__getitem__" and issubclass(class_, collections.defaultdict):
-                    family = DEFAULT_MAPPING
-                break
-        self[class_] = family
-        remember_class(self, class_)
-        return family
-
-
-GETITEM = _Families("__getitem__")
-SETITEM = _Families("__setitem__")
-DELITEM = _Families("__delitem__")
-CONTAINS = _Families("__contains__")
-
-
-class _IsContainer(dict[type, bool]):
-    """Whether objects of a class are containers implemented in C, may be, or derive from one."""
-
-    def __missing__(self, class_: type) -> bool:
-        if _length(self) >= _LIMIT:
-            self.clear()
-        answer = FOREIGN[class_] or any(base in _FAMILIES for base in order_of(class_))
-        self[class_] = answer
-        remember_class(self, class_)
-        return answer
-
-
-CONTAINER = _IsContainer()
-
-
-def memory_of(owner: Any) -> Any:
-    """What an array of numpy is a view of, at the end; else the object itself."""
-    while True:
-        base = look_up(type(owner), "base")
-        if type(base) is not GetSetDescriptorType or FOREIGN[type(owner)] is False:
-            return owner
-        if namespace_of(base.__objclass__).get("__array_interface__") is None:
-            return owner
-        below = base.__get__(owner)
-        if type(below) is memoryview:
-            below = below.obj
-        if below is None or not CONTAINER[type(below)]:
-            return owner
-        owner = below
 
 
 class _PlainKeys(dict[type, bool]):
@@ -374,10 +267,10 @@ def _methods(
         }
     )
     special = {
-        "__getitem__": Effect(READ_ITEM),
-        "__setitem__": Effect(SET_ITEM),
-        "__delitem__": Effect(DELETE_ITEM),
-        "__contains__": Effect(CONTAINS_ITEM),
+        "__getitem__": Effect(READ_ITEM_BY_NAME),
+        "__setitem__": Effect(SET_ITEM_BY_NAME),
+        "__delitem__": Effect(DELETE_ITEM_BY_NAME),
+        "__contains__": Effect(CONTAINS_ITEM_BY_NAME),
         "__iter__": Effect(ITERATE),
     }
     effects.update({name: effect for name, effect in special.items() if hasattr(class_, name)})
@@ -538,7 +431,7 @@ _METHODS: dict[type, dict[str, Effect]] = {
         ),
         _FILE_METHODS,
     ),
-    **{view: _methods(view, reads="isdisjoint") for view in _DICT_VIEWS},
+    **{view: _methods(view, reads="isdisjoint") for view in families.DICT_VIEWS},
     _socket.socket: {
         **dict.fromkeys(_names("setsockopt settimeout setblocking"), Effect(CHANGE_DESCRIPTOR)),
         **dict.fromkeys(_names("getsockopt gettimeout getblocking"), Effect(LOOK_AT_DESCRIPTOR)),
@@ -589,8 +482,6 @@ def add_methods(methods: dict[type, dict[str, Effect]]) -> None:
 
 def forget_classes() -> None:
     """Let go of all classes that were looked at."""
-    for cache in (
-        *(GETITEM, SETITEM, DELITEM, CONTAINS, CONTAINER, ITERATORS, _PLAIN_KEYS, METHODS),
-        FOREIGN,
-    ):
+    families.forget_classes()
+    for cache in (ITERATORS, _PLAIN_KEYS, METHODS, FOREIGN):
         cache.clear()

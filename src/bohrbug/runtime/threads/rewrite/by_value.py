@@ -16,8 +16,7 @@ import types
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from bohrbug.runtime.threads.rewrite import builtins_table as table
-from bohrbug.runtime.threads.rewrite import halfway, hooks
+from bohrbug.runtime.threads.rewrite import families, halfway, hooks
 from bohrbug.runtime.threads.rewrite.attributes import instance_dict
 from bohrbug.runtime.threads.rewrite.classes import remember_class
 from bohrbug.runtime.threads.rewrite.place import Place
@@ -35,7 +34,7 @@ LEAVES = frozenset(
 
 _PLAIN = frozenset({list, dict, set, tuple, frozenset, collections.deque})
 _TRANSPARENT = (tuple, frozenset)
-_HOLDING = (list, dict, set, collections.deque, types.SimpleNamespace, *table.VIEWS)
+_HOLDING = (list, dict, set, collections.deque, types.SimpleNamespace, *families.VIEWS)
 
 
 class _Holding(dict[type, bool]):
@@ -70,7 +69,7 @@ def _tell(things: Iterable[Any], place: Place, told: Sequence[int]) -> None:
     for thing in _reached(things):
         if issubclass(type(thing), BaseException):
             hooks.attribute(thing, "args", False, place)
-        elif table.CONTAINER[type(thing)] or HOLDING[type(thing)]:
+        elif families.CONTAINER[type(thing)] or HOLDING[type(thing)]:
             if id(thing) not in told:
                 hooks.tell_whole(thing, False, place)
             if first is None:
@@ -112,7 +111,7 @@ def _held_by(thing: Any) -> Iterable[Any]:
     if issubclass(class_, BaseException):
         arguments: Iterable[Any] = vars(BaseException)["args"].__get__(thing)
         return arguments
-    if class_ in table.VIEWS:
+    if class_ in families.VIEWS:
         return [held for inner in gc.get_referents(thing) for held in gc.get_referents(inner)]
     held = gc.get_referents(thing)
     if class_ is types.SimpleNamespace:

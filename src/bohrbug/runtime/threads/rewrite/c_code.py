@@ -25,6 +25,7 @@ from bohrbug.runtime.threads.rewrite import (
     actions,
     by_value,
     effects,
+    families,
     files,
     formats,
     functions_table,
@@ -55,7 +56,7 @@ from bohrbug.runtime.threads.rewrite.place import Place
 # A test may put something else in the place of the builtin.
 _length = len
 
-_CONTAINER = table.CONTAINER
+_CONTAINER = families.CONTAINER
 
 # --- Hook of class patterns ----------------------------------------------------------------------
 
@@ -515,6 +516,14 @@ def _contains(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
         iteration.consume_in_any_order(owner, place)
 
 
+def _contains_by_name(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
+    if arguments:
+        family = families.CONTAINS_BY_NAME[type(owner)]
+        operators.contains_in(family, arguments[0], owner, place)
+    else:
+        iteration.consume_in_any_order(owner, place)
+
+
 def _next(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
     if table.ITERATORS[type(owner)]:
         iteration.advance(owner, place)
@@ -552,6 +561,7 @@ _ACTIONS: dict[str, Callable[[Any, tuple[Any, ...], Place], None]] = {
     effects.CHANGE_FUTURE: _change_future,
     effects.LOOK_AT_FUTURE: _look_at_future,
     effects.CONTAINS_ITEM: _contains,
+    effects.CONTAINS_ITEM_BY_NAME: _contains_by_name,
     effects.STEP: _next,
     effects.ITERATE: _iterate,
     effects.CONSUME: _consume_owner,

@@ -243,10 +243,6 @@ class Rewriter:
     def restore(self, everywhere: Callable[[], Functions] = all_functions) -> None:
         """Give all functions their original code back, those that rewritten code made included.
 
-        Where functions are not known from their making the latter are looked for among objects
-        that are not frozen.  If they were made before an :meth:`install`, they need not be among
-        these.
-
         Parameters:
             everywhere: gives all functions.
         """

@@ -28,7 +28,6 @@ import collections
 import gc
 import io
 import mmap
-import sys
 import weakref
 from collections.abc import Callable, Iterable
 from types import FunctionType
@@ -36,9 +35,10 @@ from typing import Any, Protocol
 
 from bohrbug.accelerator import native, twin
 from bohrbug.runtime.threads.rewrite import builtins_table as table
-from bohrbug.runtime.threads.rewrite import errors, halfway, held, lives, memory
+from bohrbug.runtime.threads.rewrite import errors, families, halfway, lives, memory
 from bohrbug.runtime.threads.rewrite.attributes import (
     CLASS_DATA,
+    IN_DICT,
     INSTANCE,
     INSTANCE_DICT,
     MEMORY,
@@ -57,6 +57,7 @@ from bohrbug.runtime.threads.rewrite.attributes import (
     forget_name,
     instance_dict,
     instance_has,
+    is_in_dict,
     is_stored,
     read_kinds,
     write_kinds,
@@ -236,7 +237,7 @@ def _tell_index(owner: Any, key: Any, is_write: bool, place: Place) -> None:
 
 def tell_whole(owner: Any, is_write: bool, place: Place) -> None:
     """A container; a view stands for what it shows: that of a dict, a piece of an array."""
-    if type(owner) in table.VIEWS:
+    if type(owner) in families.VIEWS:
         for underlying in gc.get_referents(owner):
             tell_whole(underlying, is_write, place)
         return
@@ -246,17 +247,17 @@ def tell_whole(owner: Any, is_write: bool, place: Place) -> None:
         return
     if type(owner) is mmap.mmap:
         owner = behind_mapping(owner)
-    if table.GETITEM[type(owner)] is table.MEMORY:
+    if families.GETITEM[type(owner)] is families.MEMORY:
         tell_memory((memory.whole(owner, is_write),), place)
         return
     if type(owner) in lives.PROXIES:
         whole(lives.read(owner, place), False, place)
         target = lives.target_of(owner)
-        if table.CONTAINER[type(target)]:
+        if families.CONTAINER[type(target)]:
             tell_whole(target, is_write, place)
         return
     if FOREIGN[type(owner)]:
-        owner = table.memory_of(owner)
+        owner = families.memory_of(owner)
     if KNOWN_DICTS and id(owner) in KNOWN_DICTS:
         holder = owner_of_dict(owner)
         if holder is not None:
@@ -310,7 +311,10 @@ def tell_attribute(owner: Any, name: str, kind: object, is_write: bool, place: P
     if kind is CLASS_DATA:
         in_one_step(place, _tell_class_data, owner, name, is_write, place)
     elif kind is INSTANCE:
-        attribute(owner, name, is_write, place)
+        if is_in_dict(type(owner), name):
+            in_one_step(place, _tell_instance, owner, name, is_write, place)
+        else:
+            attribute(owner, name, is_write, place)
     elif kind is MODULE:
         namespace = instance_dict(owner)
         if namespace is not None and (
@@ -323,8 +327,10 @@ def tell_attribute(owner: Any, name: str, kind: object, is_write: bool, place: P
             attribute(owner, name, True, place)
         else:
             in_one_step(place, _tell_class_attribute, owner, name, place)
+    elif kind is IN_DICT:
+        in_one_step(place, _tell_instance, owner, name, is_write, place)
     elif kind is INSTANCE_DICT:
-        remember_dict(owner)
+        get_dict(owner, place)
     elif kind is PRIMITIVE:
         Inspecting.tell(owner, place)
     elif kind is OF_CLASS[SKIP]:
@@ -434,11 +440,11 @@ def write_cell(cell: Any, place: Place) -> None:
 
 _factory_of: Callable[[Any], Any] = vars(collections.defaultdict)["default_factory"].__get__
 
-_GETITEM = table.GETITEM
-_SETITEM = table.SETITEM
-_SEQUENCE = table.SEQUENCE
-_MAPPING = table.MAPPING
-_CONTAINER = table.CONTAINER
+_GETITEM = families.GETITEM
+_SETITEM = families.SETITEM
+_SEQUENCE = families.SEQUENCE
+_MAPPING = families.MAPPING
+_CONTAINER = families.CONTAINER
 
 
 @twin
@@ -452,7 +458,7 @@ def read_item(owner: Any, key: Any, place: Place) -> None:
             ):
                 item(owner, key, False, place)
             else:
-                _subscript(owner, key, family, False, place)
+                subscript(owner, key, family, False, place)
 
 
 @twin
@@ -466,23 +472,43 @@ def write_item(owner: Any, key: Any, place: Place) -> None:
             ):
                 item(owner, key, True, place)
             else:
-                _subscript(owner, key, family, True, place)
+                subscript(owner, key, family, True, place)
 
 
 def delete_item(owner: Any, key: Any, place: Place) -> None:
     """``owner[key]`` is about to be deleted."""
     if active:
-        family = table.DELITEM[type(owner)]
-        if family is table.MAPPING or family is table.DEFAULT_MAPPING:
-            tell_item(owner, key, True, place)
-        elif family is not None:
-            tell_whole(owner, True, place)
+        delete_in(families.DELITEM[type(owner)], owner, key, place)
+
+
+def delete_in(family: object, owner: Any, key: Any, place: Place) -> None:
+    """An item of a container of a family is about to be deleted."""
+    if family is families.MAPPING or family is families.DEFAULT_MAPPING:
+        tell_item(owner, key, True, place)
+    elif family is not None:
+        tell_whole(owner, True, place)
 
 
 def _tell_class_data(owner: Any, name: str, is_write: bool, place: Place) -> None:
     if not instance_has(owner, name):
         _tell_class_attribute(type(owner), name, place)
-    attribute(owner, name, is_write, place)
+    _tell_instance(owner, name, is_write, place)
+
+
+def _tell_instance(owner: Any, name: str, is_write: bool, place: Place) -> None:
+    namespace = instance_dict(owner) if is_in_dict(type(owner), name) else None
+    if namespace is None:
+        attribute(owner, name, is_write, place)
+    else:
+        attribute(owner, "__dict__", False, place)
+        item(namespace, name, is_write, place)
+
+
+def get_dict(owner: Any, place: Place) -> None:
+    """The program is about to get hold of the ``__dict__`` of an object."""
+    remember_dict(owner)
+    if is_stored("__dict__") and not issubclass(type(owner), type):
+        attribute(owner, "__dict__", False, place)
 
 
 def _tell_class_attribute(class_: Any, name: str, place: Place) -> None:
@@ -496,12 +522,13 @@ def _tell_class_and_data(owner: Any, name: str, is_write: bool, place: Place) ->
     _tell_class_data(owner, name, is_write, place)
 
 
-def _subscript(owner: Any, key: Any, family: object, is_write: bool, place: Place) -> None:
-    if family is table.MAPPING:
+def subscript(owner: Any, key: Any, family: object, is_write: bool, place: Place) -> None:
+    """An item of a container of a family is about to be loaded or stored."""
+    if family is families.MAPPING:
         tell_item(owner, key, is_write, place)
-    elif family is table.SEQUENCE:
+    elif family is families.SEQUENCE:
         _tell_index(owner, key, is_write, place)
-    elif family is table.DEFAULT_MAPPING:
+    elif family is families.DEFAULT_MAPPING:
         # Reading a key that is missing stores it.
         is_plain = table.is_plain_key(key)
         missing = is_plain and not is_write and not dict.__contains__(owner, key)
@@ -509,9 +536,9 @@ def _subscript(owner: Any, key: Any, family: object, is_write: bool, place: Plac
         # Another task may have stored it in the meantime.
         if missing and not dict.__contains__(owner, key):
             _expect_factory(owner, key)
-    elif family is table.MEMORY:
+    elif family is families.MEMORY:
         tell_memory(memory.item(owner, key, is_write), place)
-    else:
+    elif family is not None:
         tell_whole(owner, is_write, place)
 
 
@@ -523,13 +550,13 @@ def _expect_factory(owner: Any, key: Any) -> None:
 
 def read_slice(owner: Any, place: Place) -> None:
     """``owner[a:b]`` is about to be loaded."""
-    if active and table.GETITEM[type(owner)] is not None:
+    if active and families.GETITEM[type(owner)] is not None:
         tell_whole(owner, False, place)
 
 
 def write_slice(owner: Any, place: Place) -> None:
     """``owner[a:b]`` is about to be stored."""
-    if active and table.SETITEM[type(owner)] is not None:
+    if active and families.SETITEM[type(owner)] is not None:
         tell_whole(owner, True, place)
 
 
@@ -537,34 +564,6 @@ def read_whole(owner: Any, place: Place) -> None:
     """The truth, length, text or all items of ``owner`` are about to be computed."""
     if active and _CONTAINER[type(owner)]:
         tell_whole(owner, False, place)
-
-
-def raise_error(error: Any, place: Place) -> None:
-    """``raise error``."""
-    if active:
-        errors.Raising.tell(place)
-        if sys.getrefcount(error) > held.by_loop and issubclass(type(error), BaseException):
-            in_one_step(place, _tell_raised, error, False, place)
-
-
-def raise_with_cause(error: Any, place: Place) -> None:
-    """``raise error from another``."""
-    if active:
-        errors.Raising.tell(place)
-        if sys.getrefcount(error) > held.by_loop and issubclass(type(error), BaseException):
-            in_one_step(place, _tell_raised, error, True, place)
-
-
-def _tell_raised(error: BaseException, has_cause: bool, place: Place) -> None:
-    """Others may have the exception, too: it was not made for this."""
-    parts = errors.stand_in(error)
-    attribute(parts, "__traceback__", True, place)
-    if has_cause:
-        attribute(parts, "__cause__", True, place)
-        attribute(parts, "__suppress_context__", True, place)
-    handled = sys.exception()
-    if handled is not None and handled is not error:
-        attribute(parts, "__context__", True, place)
 
 
 def drop(place: Place) -> None:
@@ -584,7 +583,7 @@ if native is not None:
         INSTANCE,
         SKIP,
         tell_attribute,
-        _subscript,
+        subscript,
         _GETITEM,
         _SETITEM,
         _MAPPING,

@@ -14,14 +14,22 @@ from typing import Any
 
 from bohrbug.accelerator import native, twin
 from bohrbug.runtime.threads.rewrite import builtins_table as table
-from bohrbug.runtime.threads.rewrite import by_value, halfway, held, hooks, orders, unknown
+from bohrbug.runtime.threads.rewrite import (
+    by_value,
+    families,
+    halfway,
+    held,
+    hooks,
+    orders,
+    unknown,
+)
 from bohrbug.runtime.threads.rewrite.classes import FOREIGN
 from bohrbug.runtime.threads.rewrite.effects import Effect
 from bohrbug.runtime.threads.rewrite.place import Place
 
 Read = Callable[[Any, Place], None]
 
-_CONTAINER = table.CONTAINER
+_CONTAINER = families.CONTAINER
 
 
 def _ignore(*_: object) -> None:

@@ -8,16 +8,20 @@ from __future__ import annotations
 from typing import Any
 
 from bohrbug.runtime.threads.rewrite import builtins_table as table
-from bohrbug.runtime.threads.rewrite import by_value, hooks, iteration
+from bohrbug.runtime.threads.rewrite import by_value, families, hooks, iteration
 from bohrbug.runtime.threads.rewrite.place import Place
 
-_CONTAINER = table.CONTAINER
+_CONTAINER = families.CONTAINER
 _SCALARS = frozenset({int, float, str, bool, bytes, complex})
 
 
 def contains(key: Any, owner: Any, place: Place) -> None:
     """``key in owner`` is about to be computed."""
-    family = table.CONTAINS[type(owner)]
+    contains_in(families.CONTAINS[type(owner)], key, owner, place)
+
+
+def contains_in(family: object, key: Any, owner: Any, place: Place) -> None:
+    """Whether ``key`` is in a container of a family is about to be computed."""
     if family is None:
         if not hooks.active:
             return
@@ -26,7 +30,7 @@ def contains(key: Any, owner: Any, place: Place) -> None:
         elif type(key) not in by_value.LEAVES and by_value.HOLDING[type(owner)]:
             by_value.read((owner, key), place)
     elif hooks.active:
-        if family is table.SEQUENCE or family is table.OTHER:
+        if family is families.SEQUENCE or family is families.OTHER:
             if type(key) in by_value.LEAVES:
                 hooks.tell_whole(owner, False, place)
             else:

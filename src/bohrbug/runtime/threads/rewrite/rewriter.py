@@ -18,6 +18,7 @@ from bohrbug.runtime.threads.rewrite import (
     iteration,
     opcodes,
     operators,
+    raising,
 )
 from bohrbug.runtime.threads.rewrite.attributes import (
     is_stored,
@@ -471,7 +472,7 @@ class _Rewriting:
 
     def raise_error(self, index: int, instruction: Instruction, stack: Any) -> None:
         if instruction.arg:
-            hook = hooks.raise_error if instruction.arg == 1 else hooks.raise_with_cause
+            hook = raising.raise_error if instruction.arg == 1 else raising.raise_with_cause
             self.put(index, before=self.call(hook, (instruction.arg,), self.place(instruction)))
 
     def call_with_star(self, index: int, instruction: Instruction, stack: Any) -> None:

@@ -13,6 +13,7 @@ from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType, Wra
 from typing import Any
 
 from bohrbug.runtime.threads.rewrite import builtins_table as table
+from bohrbug.runtime.threads.rewrite import families
 from bohrbug.runtime.threads.rewrite.attributes import (
     depends_on_parts_of_functions,
     instance_dict,
@@ -99,7 +100,7 @@ def reached(things: Iterable[Any], is_write: bool) -> Iterator[Reached]:
             yield thing, True
         elif CALLED_OBJECTS[class_] or isinstance(thing, _CODE):
             continue
-        elif table.CONTAINER[class_] or _is_plain_object(class_):
+        elif families.CONTAINER[class_] or _is_plain_object(class_):
             yield thing, writes
             waiting.extend((inner, FOREIGN[class_] and writes) for inner in _held_by(thing))
         else:
@@ -134,7 +135,7 @@ def _held_by(owner: Any) -> Iterable[Any]:
         or table.ITERATORS[type(each)] is not None
         # Such as the elements in one.
         or type(each) is type(owner)
-        or (table.CONTAINER[type(each)] and not FOREIGN[type(each)])
+        or (families.CONTAINER[type(each)] and not FOREIGN[type(each)])
     ]
 
 

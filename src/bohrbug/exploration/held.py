@@ -1,0 +1,128 @@
+"""A small database of verdicts: a test that held and has not changed is not explored again."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from bohrbug.exploration.database import DatabaseError, connect
+from bohrbug.exploration.reproduction import DIRECTORY
+
+VERSION = 1
+APPLICATION = 0x42_6F_68_76
+"""``Bohv``."""
+
+FILE = DIRECTORY / "held.sqlite"
+
+WRITE_EVERY = 2.0
+"""Seconds after which what is new is written: an interrupt loses none of it, being killed does."""
+
+_now = time.perf_counter
+
+SCHEMA = """
+CREATE TABLE held (
+    test TEXT PRIMARY KEY,
+    conditions TEXT NOT NULL,
+    files TEXT NOT NULL,
+    told TEXT NOT NULL,
+    explored REAL NOT NULL
+) WITHOUT ROWID;
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """What is known of a test in which no failure was found.
+
+    Parameters:
+        conditions: all but files that the verdict depends on, such as options, as a digest.
+        files: those that it depends on, with the digests of their contents.
+        told: what was told of the exploration, as plain data.
+        explored: when it ended, in seconds since the epoch.
+    """
+
+    conditions: str
+    files: Mapping[str, str]
+    told: dict[str, Any]
+    explored: float
+
+
+class HeldTests:
+    """Verdicts of tests, in a file that several processes may use at once.
+
+    All that is known is read once, and what is new is written now and then, and by :meth:`flush`.
+    A file that can't be used is as good as an empty one, and :attr:`trouble` says why.
+
+    Parameters:
+        path: the file; made when there is something to keep.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.trouble: str | None = None
+        self._unwritten: dict[str, Held | None] = {}
+        self._written = _now()
+
+    @cached_property
+    def _known(self) -> dict[str, tuple[str, str, str, float]]:
+        if not self.path.is_file():
+            return {}
+        rows = self._do([("SELECT test, conditions, files, told, explored FROM held", ())])
+        return {row[0]: row[1:] for row in rows}
+
+    def recall(self, test: str) -> Held | None:
+        """What was known of a test when this process began."""
+        row = self._known.get(test)
+        if row is None:
+            return None
+        conditions, files, told, explored = row
+        return Held(conditions, json.loads(files), json.loads(told), explored)
+
+    def keep(self, test: str, held: Held) -> None:
+        """Keep what is known of a test, in place of what was."""
+        self._change(test, held)
+
+    def forget(self, test: str) -> None:
+        """Forget what is known of a test."""
+        if test in self._known or test in self._unwritten:
+            self._change(test, None)
+
+    def _change(self, test: str, held: Held | None) -> None:
+        self._unwritten[test] = held
+        if _now() - self._written > WRITE_EVERY:
+            self.flush()
+
+    def flush(self) -> None:
+        """Write what was not written yet."""
+        self._written = _now()
+        changes: list[tuple[str, tuple[object, ...]]] = []
+        for test, held in self._unwritten.items():
+            if held is None:
+                changes.append(("DELETE FROM held WHERE test = ?", (test,)))
+                continue
+            files = json.dumps(dict(held.files), sort_keys=True)
+            row = (test, held.conditions, files, json.dumps(held.told), held.explored)
+            changes.append(("REPLACE INTO held VALUES (?, ?, ?, ?, ?)", row))
+        self._unwritten.clear()
+        if changes:
+            self._do([("BEGIN IMMEDIATE", ()), *changes, ("COMMIT", ())])
+
+    def _do(self, statements: list[tuple[str, tuple[object, ...]]]) -> list[Any]:
+        """Statements, one after the other; what the last of them gave."""
+        given: list[Any] = []
+        try:
+            connection = connect(self.path, APPLICATION, VERSION, SCHEMA)
+            try:
+                for statement, row in statements:
+                    given = connection.execute(statement, row).fetchall()
+            finally:
+                connection.close()
+        except (DatabaseError, sqlite3.Error) as error:
+            self.trouble = f"verdicts are not kept: {error}"
+        return given

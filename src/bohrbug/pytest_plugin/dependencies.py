@@ -1,0 +1,126 @@
+"""The files on which it depends what a test does, as far as modules tell."""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import site
+import sys
+import sysconfig
+from collections.abc import Iterable
+from functools import cache
+from pathlib import Path
+from types import FunctionType, ModuleType
+
+
+def files_behind(modules: Iterable[ModuleType | None], files: Iterable[str]) -> set[str]:
+    """The files of modules, and of those that they refer to, directly or not.
+
+    A module refers to those that it or its functions import, and to those that its globals come
+    from.  What is installed, and the standard library, is left out: a version says what it is.
+
+    Parameters:
+        modules: to begin with.
+        files: of further ones.
+    """
+    wanted = {str(Path(file)) for file in files}
+    pending = [module for module in modules if module is not None]
+    pending += [
+        module for module in [*sys.modules.values()] if _file_of(module) in wanted and wanted
+    ]
+    met: set[str] = set()
+    found = {file for file in wanted if _is_of_the_project(file)}
+    while pending:
+        module = pending.pop()
+        name = module.__name__
+        if name in met:
+            continue
+        met.add(name)
+        file = _file_of(module)
+        is_own = name.partition(".")[0] in ("bohrbug", "bohrbug_entry")
+        if file is None or is_own or not _is_of_the_project(file):
+            continue
+        found.add(file)
+        known = (sys.modules.get(each) for each in _referred_to(module, file))
+        pending += [each for each in known if isinstance(each, ModuleType)]
+    return found
+
+
+def _file_of(module: object) -> str | None:
+    file = vars(module).get("__file__") if isinstance(module, ModuleType) else None
+    return file if isinstance(file, str) else None
+
+
+@cache
+def _installed() -> tuple[str, ...]:
+    """Folders of what has a version: the standard library and installed distributions."""
+    paths = sysconfig.get_paths()
+    folders = {paths[name] for name in ("stdlib", "platstdlib", "purelib", "platlib")}
+    folders.update(site.getsitepackages())
+    if isinstance(user := site.getusersitepackages(), str):
+        folders.add(user)
+    return tuple(str(Path(folder).resolve()) + "/" for folder in folders)
+
+
+@cache
+def _is_of_the_project(file: str) -> bool:
+    path = Path(file)
+    if not path.is_file():
+        return False
+    resolved = path.resolve()
+    own = Path(__file__).resolve().parents[1]
+    return not (str(resolved).startswith(_installed()) or resolved.is_relative_to(own))
+
+
+def _referred_to(module: ModuleType, file: str) -> set[str]:
+    """Names of modules that a module imports, or has got functions, classes and objects of."""
+    name = module.__name__
+    package = vars(module).get("__package__") or ""
+    names = {name.rpartition(".")[0]}
+    for level, source in _imports(file):
+        base = package.split(".")[: len(package.split(".")) - level + 1] if level else []
+        names.add(".".join([*base, source] if source else base))
+    for value in [*vars(module).values()]:
+        is_made_there = isinstance(value, type | FunctionType)
+        origin = value.__module__ if is_made_there else type(value).__module__
+        if isinstance(origin, str):
+            names.add(origin)
+    # A module is executed within its packages.
+    return {".".join(each.split(".")[:n]) for each in names for n in range(1, each.count(".") + 2)}
+
+
+@cache
+def _imports(file: str) -> frozenset[tuple[int, str]]:
+    """What a file may import: levels up, 0 for none, and the names of modules."""
+    try:
+        tree = ast.parse(Path(file).read_bytes())
+    except (OSError, SyntaxError, ValueError):
+        # Nothing that is imported from source.
+        return frozenset()
+    found: set[tuple[int, str]] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            found.update((0, alias.name) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            source = node.module or ""
+            found.add((node.level, source))
+            found.update((node.level, f"{source}.{a.name}".lstrip(".")) for a in node.names)
+    return frozenset(found)
+
+
+class Digests:
+    """Digests of the contents of files, each of which is read once."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, str] = {}
+
+    def of(self, file: str) -> str:
+        """The digest of a file; "" if it can't be read."""
+        known = self._known.get(file)
+        if known is None:
+            try:
+                known = hashlib.sha256(Path(file).read_bytes()).hexdigest()
+            except OSError:
+                known = ""
+            self._known[file] = known
+        return known

@@ -1,0 +1,168 @@
+"""Tests in which an earlier run found no failure, and that are as they were: not explored again."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import inspect
+import json
+import platform
+import sys
+import time
+from collections.abc import Iterable, Iterator
+from functools import cached_property
+from importlib.metadata import distributions
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+import bohrbug
+from bohrbug.accelerator import native
+from bohrbug.exploration.held import FILE, Held, HeldTests
+from bohrbug.exploration.options import ExploreOptions
+from bohrbug.exploration.result import Result, VerdictKind
+from bohrbug.pytest_plugin.dependencies import Digests, files_behind
+from bohrbug.pytest_plugin.summary import report_data
+
+KEPT = frozenset({VerdictKind.HOLDS, VerdictKind.HOLDS_WITHIN_BOUND, VerdictKind.NO_FAILURE_FOUND})
+
+_NAMES = (
+    "verbose color tbstyle reportchars durations durations_min showlocals xmlpath junitprefix"
+    " basetemp file_or_dir keyword markexpr lf failedfirst newfirst cacheclear cacheshow stepwise"
+    " maxfail numprocesses maxprocesses dist distload loadgroup loadscopereorder tx px testrunuid"
+    " maxschedchunk maxworkerrestart looponfail rsyncdir rsyncignore usepdb usepdb_cls no_header"
+    " no_summary fold_skipped code_highlight traceconfig debug collectonly deselect ignore"
+    " ignore_glob pastebin bohrbug_again bohrbug_budget bohrbug_html bohrbug_sarif bohrbug_times"
+    " bohrbug_forget"
+)
+_HOW_IT_IS_SHOWN = frozenset(_NAMES.split())
+"""Options of pytest on which it does not depend what a test does."""
+
+_wall = time.time
+
+
+def unchanged_tests_of(config: pytest.Config) -> UnchangedTests | None:
+    """What earlier runs have kept; ``None`` if nothing is to be remembered, or used."""
+    if config.getoption("bohrbug_no_memory") or not config.getini("bohrbug_memory"):
+        return None
+    return UnchangedTests(config)
+
+
+class UnchangedTests:
+    """Which tests are as they were when no failure was found in them.
+
+    A verdict depends on the files of the code that ran, on what is installed, and on options; files
+    that a test only reads are not known.
+
+    Parameters:
+        config: of pytest.
+    """
+
+    def __init__(self, config: pytest.Config) -> None:
+        self._config = config
+        self._tests = HeldTests(config.rootpath / FILE)
+        self._digests = Digests()
+
+    @property
+    def trouble(self) -> str:
+        """Why nothing can be kept, or ""."""
+        return self._tests.trouble or ""
+
+    def told_of(self, item: pytest.Item, options: ExploreOptions) -> dict[str, Any] | None:
+        """What was told of a test that is as it was then; ``None`` if it has to be explored."""
+        if self._config.getoption("bohrbug_again") or self._config.getoption("bohrbug_forget"):
+            return None
+        held = self._tests.recall(item.nodeid)
+        if held is None or held.conditions != self._conditions(options):
+            return None
+        root = self._config.rootpath
+        if any(self._digests.of(str(root / file)) != was for file, was in held.files.items()):
+            return None
+        when = time.strftime("%Y-%m-%d %H:%M", time.localtime(held.explored))
+        return {**held.told, "executions": 0, "seconds": 0.0, "unchanged": when}
+
+    def keep(
+        self, item: pytest.Function, options: ExploreOptions, result: Result, sources: Iterable[str]
+    ) -> None:
+        """Keep the verdict of a test, or forget what was kept.
+
+        Parameters:
+            item: the test.
+            options: with which it was explored.
+            result: what came of it.
+            sources: files of the functions that were followed.
+        """
+        if result.verdict.kind not in KEPT or result.failures or result.interrupted:
+            self._tests.forget(item.nodeid)
+            return
+        files = files_behind(self._modules(item), sources)
+        root = self._config.rootpath
+        digests = {_within(root, file): self._digests.of(file) for file in files}
+        held = Held(self._conditions(options), digests, report_data(result), _wall())
+        self._tests.keep(item.nodeid, held)
+
+    def forget(self, item: pytest.Item) -> None:
+        """A test has failed when it ran once: it is explored the next time."""
+        self._tests.forget(item.nodeid)
+
+    def flush(self) -> None:
+        """At the end of the session: write all that is kept."""
+        self._tests.flush()
+
+    def _modules(self, item: pytest.Function) -> Iterator[ModuleType | None]:
+        """The test's own module, those of its fixtures, and plugins of the project."""
+        yield item.module
+        definitions = getattr(item, "_fixtureinfo").name2fixturedefs  # noqa: B009  (is private)
+        for fixtures in definitions.values():
+            for fixture in fixtures:
+                yield inspect.getmodule(fixture.func)
+        for plugin in self._config.pluginmanager.get_plugins():
+            if isinstance(plugin, ModuleType):
+                yield plugin
+
+    def _conditions(self, options: ExploreOptions) -> str:
+        """A digest of all that a verdict depends on and that is in no file."""
+        named = {
+            field.name: getattr(options, field.name)
+            for field in dataclasses.fields(options)
+            # A function, whose file is looked at; and the time of this run.
+            if field.name not in ("invariant", "epoch")
+        }
+        parts = [*self._surroundings, sorted((name, repr(value)) for name, value in named.items())]
+        return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
+
+    @cached_property
+    def _surroundings(self) -> list[Any]:
+        config = self._config
+        given = {
+            name: repr(value)
+            for name, value in vars(config.option).items()
+            if name not in _HOW_IT_IS_SHOWN
+        }
+        installed = {(each.name or "", each.version or "") for each in distributions()}
+        ini = "" if config.inipath is None else self._digests.of(str(config.inipath))
+        return [
+            [sys.version, platform.platform(), bohrbug.__version__, native is not None],
+            sorted(installed),
+            sorted(given.items()),
+            ini,
+            _own_changes(),
+        ]
+
+
+def _own_changes() -> int:
+    """When a file of Bohrbug itself was changed last, where it runs from a checkout."""
+    own = Path(bohrbug.__file__).parent
+    if "site-packages" in own.parts:
+        return 0
+    return max(file.stat().st_mtime_ns for file in own.rglob("*.py"))
+
+
+def _within(root: Path, file: str) -> str:
+    """A path that is the same in another checkout, where it is in this one."""
+    try:
+        return str(Path(file).relative_to(root))
+    except ValueError:
+        return file

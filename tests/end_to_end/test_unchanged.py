@@ -1,0 +1,127 @@
+"""Tests that held are not explored again while nothing has changed; a session can have a budget."""
+
+from __future__ import annotations
+
+from .conftest import Folder
+
+STOCK = """
+import threading
+
+class Stock:
+    def __init__(self):
+        self.left = 0
+        self.lock = threading.Lock()
+
+    def add(self):
+        with self.lock:
+            self.left += 1
+"""
+
+SUITE = """
+import threading
+import pytest
+from {package}stock import Stock
+
+@pytest.mark.parametrize("number", [1, 2])
+def test_add(number):
+    stock = Stock()
+    threads = [threading.Thread(target=stock.add) for _ in range(2)]
+    for thread in threads: thread.start()
+    for thread in threads: thread.join()
+    assert stock.left == 2
+
+def test_alone():
+    assert Stock().left == 0
+"""
+
+AGAIN = "not explored again: 3 tests in which nothing failed, and nothing has changed since"
+
+
+def _write(folder: Folder) -> None:
+    folder.write("stock.py", STOCK)
+    folder.write("test_stock.py", SUITE.format(package=""))
+
+
+def test_what_held_is_run_once_while_nothing_changes(folder: Folder) -> None:
+    _write(folder)
+    first = folder.pytest("--bohrbug", "-v")
+    assert "3 tests explored" in first.out
+    second = folder.pytest("--bohrbug", "-v", "--junitxml=junit.xml")
+    assert AGAIN in second.out
+    assert "tests explored" not in second.out
+    assert "verdicts: holds: 3" in second.out
+    assert "; unchanged since 20" in second.out
+    assert "unchanged since" in folder.path.joinpath("junit.xml").read_text()
+    assert "3 tests explored" in folder.pytest("--bohrbug", "--bohrbug-again").out
+    assert AGAIN in folder.pytest("--bohrbug", "-n", "2").out
+    assert "3 tests explored" in folder.pytest("--bohrbug", "--bohrbug-no-memory").out
+    assert "3 tests explored" in folder.pytest("--bohrbug", "--bohrbug-forget").out
+    # Other options, another verdict.
+    assert "3 tests explored" in folder.pytest("--bohrbug", "--bohrbug-bound=3").out
+
+
+def test_a_change_of_what_a_test_imports_explores_it_again(folder: Folder) -> None:
+    _write(folder)
+    folder.write("test_other.py", "def test_other(): pass\n")
+    folder.pytest("--bohrbug")
+    folder.write("stock.py", STOCK.replace("with self.lock", "if True"))
+    done = folder.pytest("--bohrbug")
+    assert "not explored again: 1 test " in done.out
+    assert "failed: 2" in done.out
+    # Those that failed are explored again, the one that held is not.
+    assert "2 tests explored" in folder.pytest("--bohrbug").out
+
+
+def test_a_test_that_fails_when_it_runs_once_is_explored_the_next_time(folder: Folder) -> None:
+    folder.write(
+        "test_file.py",
+        """
+        from pathlib import Path
+        def test_file():
+            assert Path("data.txt").read_text() == "right"
+        """,
+    )
+    folder.path.joinpath("data.txt").write_text("right")
+    assert "1 test explored" in folder.pytest("--bohrbug").out
+    folder.path.joinpath("data.txt").write_text("wrong")
+    done = folder.pytest("--bohrbug")
+    assert done.code == 1
+    assert "1 failed" in done.out
+    folder.path.joinpath("data.txt").write_text("right")
+    assert "1 test explored" in folder.pytest("--bohrbug").out
+
+
+def test_a_budget_of_the_session(folder: Folder) -> None:
+    folder.write(
+        "test_large.py",
+        """
+        import threading
+        import pytest
+
+        @pytest.mark.parametrize("number", range(6))
+        def test_large(number):
+            entries = []
+            def fill():
+                for entry in range(6): entries.append(entry)
+            threads = [threading.Thread(target=fill) for _ in range(4)]
+            for thread in threads: thread.start()
+            for thread in threads: thread.join()
+            assert len(entries) == 24
+        """,
+    )
+    options = ("--bohrbug", "--bohrbug-executions=none", "--bohrbug-seconds=none")
+    done = folder.pytest(*options, "--bohrbug-budget=2s")
+    assert done.code == 0
+    assert "6 passed" in done.out
+    # What was cut short is explored again.
+    assert "not explored again" not in folder.pytest(*options, "--bohrbug-budget=0.1s").out
+    spent = folder.pytest(*options, "--bohrbug-budget=0.01")
+    assert "the budget of 0.01 was spent" in spent.out
+    assert "6 passed" in spent.out
+
+
+def test_a_budget_that_makes_no_sense(folder: Folder) -> None:
+    folder.write("test_it.py", "def test_it(): pass\n")
+    done = folder.pytest("--bohrbug", "--bohrbug-budget=soon")
+    assert done.code == 4
+    assert "--bohrbug-budget: 'soon' is no duration: write it as 90s, 10m or 1h30m" in done.err

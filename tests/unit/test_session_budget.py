@@ -1,0 +1,124 @@
+"""How the time of a session is shared out, and which files a test depends on."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from bohrbug.exploration.held import Held, HeldTests
+from bohrbug.pytest_plugin import session_budget
+from bohrbug.pytest_plugin.dependencies import files_behind
+from bohrbug.pytest_plugin.session_budget import MOST_SHARES, SessionBudget, seconds_of
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [("90", 90), ("90s", 90), ("10m", 600), ("1h30m", 5_400), ("1H 2m3.5s", 3_723.5), ("0.5", 0.5)],
+)
+def test_durations(text: str, seconds: float) -> None:
+    assert seconds_of(text) == seconds
+
+
+@pytest.mark.parametrize("text", ["", "soon", "5 minutes", "-1", "0", "0m", "3m2h"])
+def test_what_is_no_duration(text: str) -> None:
+    with pytest.raises(ValueError, match=r"duration|more time than none"):
+        seconds_of(text)
+
+
+class _Clock:
+    now = 0.0
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> _Clock:
+    clock = _Clock()
+    monkeypatch.setattr(session_budget, "_now", lambda: clock.now)
+    monkeypatch.delenv("PYTEST_XDIST_WORKER_COUNT", raising=False)
+    return clock
+
+
+def test_tests_with_one_task_leave_their_time_to_others(clock: _Clock) -> None:
+    budget = SessionBudget(100.0, "100")
+    budget.expect(100)
+    assert budget.begin() == pytest.approx(1.0)
+    for _ in range(49):
+        budget.end(is_concurrent=False)
+    # One in fifty, at most, of the 51 that are left.
+    assert budget.begin() == pytest.approx(100 / (51 / 50))
+    budget.end(is_concurrent=True)
+    assert budget.begin() == pytest.approx(100 / (50 * 2 / 51))
+
+
+def test_who_shows_what_is_new_gets_more(clock: _Clock) -> None:
+    budget = SessionBudget(100.0, "100")
+    budget.expect(10)
+    assert budget.begin() == 10.0
+    assert budget.more(False) == 0.0
+    assert [budget.more(True) for _ in range(MOST_SHARES)] == [10.0, 10.0, 10.0, 0.0]
+    assert not budget.is_spent
+    clock.now = 100.0
+    assert budget.is_spent
+    budget.begin()
+    assert budget.more(True) == 0.0
+
+
+def test_workers_share_the_tests(clock: _Clock, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYTEST_XDIST_WORKER_COUNT", "4")
+    budget = SessionBudget(100.0, "100")
+    budget.expect(40)
+    assert budget.begin() == 10.0
+
+
+def test_files_behind_a_module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    package = tmp_path / "shop_of_files"
+    package.mkdir()
+    sources = {
+        "__init__": "",
+        "stock": "import json\nfrom . import prices\ndef late():\n    from . import taxes\n",
+        "prices": "from shop_of_files.names import NAME\n",
+        "names": "NAME = 'shop'\ndef name(): pass\n",
+        "taxes": "RATE = 1\n",
+        "unused": "",
+    }
+    for name, text in sources.items():
+        package.joinpath(f"{name}.py").write_text(text)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    for name in sources:
+        __import__("shop_of_files" if name == "__init__" else f"shop_of_files.{name}")
+    try:
+        stock = sys.modules["shop_of_files.stock"]
+        found = {Path(file).stem for file in files_behind([stock], [])}
+        assert found == {"__init__", "stock", "prices", "names", "taxes"}
+        # Code that ran, however it was got hold of.
+        ran = str(package / "unused.py")
+        assert {Path(file).stem for file in files_behind([stock], [ran])} == {*found, "unused"}
+    finally:
+        for name in [name for name in sys.modules if name.startswith("shop_of_files")]:
+            del sys.modules[name]
+
+
+def test_what_is_held_is_kept(tmp_path: Path) -> None:
+    file = tmp_path / "held.sqlite"
+    tests = HeldTests(file)
+    held = Held("conditions", {"a.py": "1"}, {"line": "holds"}, 5.0)
+    tests.keep("test", held)
+    tests.keep("other", held)
+    tests.forget("other")
+    tests.flush()
+    assert HeldTests(file).recall("test") == held
+    assert HeldTests(file).recall("other") is None
+    again = HeldTests(file)
+    again.forget("test")
+    again.flush()
+    assert HeldTests(file).recall("test") is None
+
+
+def test_a_file_of_another_kind_is_no_trouble_for_tests(tmp_path: Path) -> None:
+    file = tmp_path / "held.sqlite"
+    file.write_text("not a database, but long enough to be taken for one by its size" * 20)
+    tests = HeldTests(file)
+    assert tests.recall("test") is None
+    assert tests.trouble is not None
+    assert "verdicts are not kept" in tests.trouble
