@@ -15,8 +15,8 @@ one of them allows may come next, and whatever comes rules others out.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from enum import Enum
 from dataclasses import dataclass
+from enum import Enum
 from typing import Generic, Protocol, TypeVar
 
 LATE_TURNS = 16

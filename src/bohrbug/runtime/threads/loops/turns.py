@@ -350,7 +350,7 @@ class LoopTurns:
         queue = self._queue
         if not stops and not queue.is_over and queue.may_end:
             queue.arrive(self._look_for_arrivals())
-            # What is over early may be late, so that it need not be offered wherever a turn may begin.
+            # What is over early may be late: it need not be offered wherever a turn may begin.
             self._is_beginning = queue.has_only_arrivals
         found = queue.next_ones(may_end=not stops)
         if not found or queue.is_over:
