@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import pytest
+
 from bohrbug.runtime.threads.loops.ready_queue import (
     LATE_TURNS,
-    MOST_STATES,
     Order,
     ReadyQueue,
 )
@@ -173,13 +174,14 @@ def test_lateness_is_counted_by_turns_of_asyncio() -> None:
     assert not queue.was_impatient
 
 
-def test_no_more_states_than_promised_are_kept() -> None:
-    entries = [arrival(str(number)) for number in range(MOST_STATES + 2)]
+@pytest.mark.parametrize(("count", "is_too_much"), [(15, False), (40, True)])
+def test_it_is_said_if_not_all_can_be_kept_in_mind(count: int, is_too_much: bool) -> None:
+    entries = [arrival(str(number)) for number in range(count)]
     queue = queue_of(entries)
-    for entry in entries[:-1]:
+    for entry in entries:
         queue.take(entry)
         queue.call(arrival(f"after {entry.name}"))
-    assert queue.has_forgotten
+    assert queue.has_forgotten is is_too_much
 
 
 def test_what_was_cancelled_does_not_stand_in_the_way() -> None:

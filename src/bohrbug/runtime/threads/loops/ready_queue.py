@@ -8,8 +8,8 @@ stands then.  ``await asyncio.sleep(0)`` takes at least one turn, and counts as 
 
 Where only arrivals are left, a turn may end, for all of them may be late by one turn; and it may
 not.  What is called for from then on follows either that turn or the next one, which the order of
-the steps up to there does not tell.  So both are kept in mind, as *states* in which the loop may be: what
-one of them allows may come next, and whatever comes rules others out.
+the steps up to there does not tell.  So both are kept in mind, as *states* in which the loop may
+be: what one of them allows may come next, and whatever comes rules others out.
 """
 
 from __future__ import annotations
@@ -23,8 +23,10 @@ LATE_TURNS = 16
 """For so many turns an arrival may be late: a loop that only spins must not starve it."""
 
 
-MOST_STATES = 64
-"""So many states are kept in mind, those that asyncio itself comes to first."""
+MOST_KEPT = 256
+"""So many entries of all states together are kept in mind, in those that asyncio comes to first.
+
+That is all there is for 15 tasks that give way beside one another, which have 16 states."""
 
 
 class Order(Enum):
@@ -159,7 +161,7 @@ class ReadyQueue(Generic[_Entry]):
 
     Attributes:
         was_impatient: something was not let be late any longer, see :data:`LATE_TURNS`.
-        has_forgotten: there were more than :data:`MOST_STATES`.
+        has_forgotten: there was more to keep in mind than :data:`MOST_KEPT`.
     """
 
     __slots__ = ("_number", "_states", "has_forgotten", "was_impatient")
@@ -288,8 +290,9 @@ class ReadyQueue(Generic[_Entry]):
             _State(state.turn, [*state.following], [*state.arrived], state.is_new)
             for state in kept.values()
         ]
-        if len(self._states) > MOST_STATES:
-            del self._states[MOST_STATES:]
+        most = max(1, MOST_KEPT // max(1, len(self)))
+        if len(self._states) > most:
+            del self._states[most:]
             self.has_forgotten = True
 
     def _delay(self) -> None:

@@ -24,7 +24,6 @@ from bohrbug.runtime.threads.loops.cancelling import Cancelling
 from bohrbug.runtime.threads.loops.counting import only_counts
 from bohrbug.runtime.threads.loops.ready_queue import (
     LATE_TURNS,
-    MOST_STATES,
     Order,
     ReadyQueue,
 )
@@ -48,8 +47,8 @@ SPINNING_TURNS = 500
 IMPATIENT = f"something was late in an event loop for no more than {LATE_TURNS} turns"
 """What is assumed where a loop would else go on for ever without what has arrived."""
 
-FORGOTTEN = f"an event loop as having come to no more than {MOST_STATES} turns by the same steps"
-"""What is assumed where many tasks of a loop give way beside one another."""
+FORGOTTEN = "an event loop with many tasks as ending its turns in few of the ways that it may"
+"""What is assumed where more states of a loop were possible than are kept in mind."""
 
 HANDED_OVER = "an event loop that several threads run as used by one of them at a time"
 """What is assumed where that is so."""
