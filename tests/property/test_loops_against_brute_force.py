@@ -362,9 +362,8 @@ async def _failing(
             await work(state, name, (operation,), _pause)
 
 
-async def _join(how: str, state: State, program: Program) -> None:
-    """Wait for all tasks of a program together."""
-    tasks: list[asyncio.Task[Any]] = []
+async def _join(how: str, state: State, program: Program, tasks: list[asyncio.Task[Any]]) -> None:
+    """Make tasks of a program, and wait for all of them together."""
     if how == "group":
         async with asyncio.TaskGroup() as group:
             for number, operations in enumerate(program):
@@ -389,12 +388,17 @@ def outcome_of_joining(case: Joined) -> tuple[Any, ...]:
     async def main() -> tuple[Any, ...]:
         state = State()
         other = asyncio.create_task(work(state, "beside", beside, _pause))
-        joining = asyncio.create_task(_join(how, state, program))
+        tasks: list[asyncio.Task[Any]] = []
+        joining = asyncio.create_task(_join(how, state, program, tasks))
         await asyncio.wait([other, joining], timeout=50)
         if joining.done() and not joining.cancelled():
             state.log.append(type(joining.exception()).__name__)
         state.log.append((joining.done(), other.done()))
-        return (*state.log, state.value)
+        result = (*state.log, state.value)
+        # Else they would be cancelled in the order of a set.
+        for task in (*tasks, *state.made, joining, other):
+            task.cancel()
+        return result
 
     return asyncio.run(main())
 
