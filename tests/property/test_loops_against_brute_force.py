@@ -13,12 +13,13 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from bohrbug.exploration.options import ExploreOptions
 from bohrbug.exploration.verdicts import VerdictKind
 from bohrbug.platforms.threads.platform import explorer_of
+from bohrbug.runtime.threads.loops import turns
 from tests.thoroughness import examples
 
 OPERATIONS = (
@@ -58,6 +59,13 @@ programs = (
     .map(tuple)
     .filter(lambda program: size(program) <= 5)
 )
+
+
+ALL_WAYS = 256
+"""So many ways in which long pauses can be taken are tried one after the other."""
+
+SOME_WAYS = 60
+"""If there are more, so many are tried at random."""
 
 
 class State:
@@ -196,18 +204,36 @@ def reached(program: Program, strategy: str) -> set[tuple[Any, ...]]:
 
 
 def by_asyncio(program: Program) -> set[tuple[Any, ...]]:
-    """What asyncio itself comes to, where pauses take up to three turns.
+    """What asyncio itself comes to, where pauses take up to four turns: all ways, if these are few.
 
     All but the shortest come as what arrives from outside does, at the end of a turn.
     """
     found = set()
-    for seed in range(60):
-        draw = random.Random(seed)
+    taken: list[int] = []
+    for run in range(ALL_WAYS + SOME_WAYS):
+        given, taken = taken, []
+        draw = random.Random(run)
 
-        async def pause(draw: random.Random = draw) -> None:
-            await asyncio.sleep(draw.choice((0, 0, 1, 2, 3)))
+        async def pause(
+            run: int = run,
+            given: list[int] = given,
+            taken: list[int] = taken,
+            draw: random.Random = draw,
+        ) -> None:
+            if run < ALL_WAYS:
+                taken.append(given[len(taken)] if len(taken) < len(given) else 0)
+                await asyncio.sleep(taken[-1])
+            else:
+                await asyncio.sleep(draw.choice((0, 0, 1, 2, 3)))
 
         found.add(outcome_of(program, pause, LoopWithoutTime))
+        if run < ALL_WAYS:
+            # The next way, as of a counter.
+            while taken and taken[-1] == 3:
+                taken.pop()
+            if not taken:
+                break
+            taken[-1] += 1
     return found
 
 
@@ -222,6 +248,14 @@ def test_every_strategy_reaches_what_brute_force_does(strategy: str, program: Pr
     assert reached(program, strategy) == reached(program, "dfs")
 
 
+# In which turn the second task ran shows only in what comes after.
+@example(
+    program=(
+        (("pause", 0), ("pause", 0), ("call", 0)),
+        (("pause", 0), ("call", 0)),
+        (("pause", 0), ("read", 0)),
+    )
+)
 @given(program=programs)
 @settings(
     max_examples=examples(25),
@@ -290,3 +324,122 @@ def reached_early(program: Program, strategy: str) -> set[tuple[Any, ...]]:
 def test_so_it_does_where_timers_are_over_early(strategy: str, program: Program) -> None:
     """A timeout that came in time could have fired, though its timer never did."""
     assert reached_early(program, strategy) == reached_early(program, "dfs")
+
+
+JOINING = ("gather", "gather all", "wait", "wait for failure", "wait for first", "group")
+
+joined_programs = (
+    st.tuples(
+        st.sampled_from(JOINING),
+        st.lists(
+            st.lists(
+                st.sampled_from((*OPERATIONS, *OPERATIONS[:5], ("fail", 0), ("stop", 0))),
+                min_size=1,
+                max_size=3,
+            ).map(tuple),
+            min_size=2,
+            max_size=3,
+        ).map(tuple),
+        # Beside them, one that is not waited for.
+        st.lists(st.sampled_from(OPERATIONS), max_size=3).map(tuple),
+    )
+    .filter(lambda case: size((*case[1], case[2])) <= 4)
+    .filter(lambda case: 2 <= size((*case[1], case[2])))
+)
+
+Joined = tuple[str, Program, tuple[tuple[str, int], ...]]
+
+
+async def _failing(
+    state: State, name: str, operations: tuple[tuple[str, int], ...], tasks: list[asyncio.Task[Any]]
+) -> None:
+    for operation in operations:
+        if operation[0] == "fail":
+            raise ValueError(name)
+        if operation[0] == "stop":
+            tasks[0].cancel()
+        else:
+            await work(state, name, (operation,), _pause)
+
+
+async def _join(how: str, state: State, program: Program, tasks: list[asyncio.Task[Any]]) -> None:
+    """Make tasks of a program, and wait for all of them together."""
+    if how == "group":
+        async with asyncio.TaskGroup() as group:
+            for number, operations in enumerate(program):
+                coroutine = _failing(state, str(number), operations, tasks)
+                tasks.append(group.create_task(coroutine))
+        return
+    for number, operations in enumerate(program):
+        tasks.append(asyncio.create_task(_failing(state, str(number), operations, tasks)))
+    if how.startswith("gather"):
+        state.log.append(len(await asyncio.gather(*tasks, return_exceptions=how != "gather")))
+        return
+    condition = {"wait": "ALL_COMPLETED", "wait for failure": "FIRST_EXCEPTION"}
+    name = condition.get(how, "FIRST_COMPLETED")
+    done, _ = await asyncio.wait(tasks, return_when=getattr(asyncio, name))
+    state.log.append(sum(each in done for each in tasks))
+
+
+def outcome_of_joining(case: Joined) -> tuple[Any, ...]:
+    """Run tasks that are waited for together, and one beside them."""
+    how, program, beside = case
+
+    async def main() -> tuple[Any, ...]:
+        state = State()
+        other = asyncio.create_task(work(state, "beside", beside, _pause))
+        tasks: list[asyncio.Task[Any]] = []
+        joining = asyncio.create_task(_join(how, state, program, tasks))
+        await asyncio.wait([other, joining], timeout=50)
+        if joining.done() and not joining.cancelled():
+            state.log.append(type(joining.exception()).__name__)
+        state.log.append((joining.done(), other.done()))
+        result = (*state.log, state.value)
+        # Else they would be cancelled in the order of a set.
+        for task in (*tasks, *state.made, joining, other):
+            task.cancel()
+        return result
+
+    return asyncio.run(main())
+
+
+def reached_joining(case: Joined, strategy: str, timeouts: str) -> set[tuple[Any, ...]]:
+    """All that a strategy comes to, to its end."""
+    found: set[tuple[Any, ...]] = set()
+    options = ExploreOptions(
+        strategy=strategy, executions=20_000, bound=None, timeouts=timeouts, seconds=60
+    )
+    explorer = explorer_of(lambda: found.add(outcome_of_joining(case)), "program", options)
+    result = explorer.explore()
+    assert not result.failures
+    assert result.verdict.kind is VerdictKind.HOLDS, result.verdict
+    return found
+
+
+def compare_with_all_varied(case: Joined, timeouts: str) -> None:
+    """Callbacks that only count, varied like others, bring nothing new."""
+    by_the_rule = reached_joining(case, "dpor", timeouts)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(turns, "only_counts", lambda handle: False)
+        assert by_the_rule == reached_joining(case, "dfs", timeouts)
+
+
+@given(case=joined_programs)
+@settings(
+    max_examples=examples(25),
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
+)
+def test_when_callbacks_run_that_only_count_makes_no_difference(case: Joined) -> None:
+    compare_with_all_varied(case, "late")
+
+
+@pytest.mark.parametrize(
+    "case",
+    [
+        ("gather", ((("read", 0),), (("pause", 0),)), (("sleep", 1), ("call", 0))),
+        ("group", ((("sleep", 1),), (("sleep", 2),)), ()),
+    ],
+)
+def test_nor_does_it_where_timers_are_over_early(case: Joined) -> None:
+    compare_with_all_varied(case, "early")

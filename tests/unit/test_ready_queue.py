@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from bohrbug.runtime.threads.loops.ready_queue import LATE_TURNS, Order, ReadyQueue
+import pytest
+
+from bohrbug.runtime.threads.loops.ready_queue import (
+    LATE_TURNS,
+    Order,
+    ReadyQueue,
+)
 
 
 @dataclass(eq=False)
@@ -48,7 +54,7 @@ def test_what_was_called_for_comes_first_in_first_out() -> None:
     first, second = Entry("first"), Entry("second")
     queue = queue_of([first, second])
     assert next_names(queue) == ["first"]
-    assert queue.take(first)
+    assert not queue.take(first)
     assert next_names(queue) == ["second"]
 
 
@@ -85,9 +91,9 @@ def test_timers_with_one_deadline_come_together() -> None:
     first, second = timer("a", deadline), timer("b", deadline)
     queue = queue_of([], [arrival("late"), first, second, timer("c")])
     assert next_names(queue) == ["late", "a"]
-    assert queue.take(first)
+    queue.take(first)
     assert next_names(queue) == ["b"]
-    assert queue.take(second)
+    queue.take(second)
     assert next_names(queue) == ["late", "c"]
 
 
@@ -98,7 +104,7 @@ def test_nothing_is_late_for_ever() -> None:
         entry = Entry(f"turn {turn}")
         queue.call(entry)
         queue.begin_turn([])
-        assert queue.take(entry)
+        queue.take(entry)
     queue.call(Entry("next"))
     assert queue.was_impatient
     assert next_names(queue) == ["late"]
@@ -107,45 +113,80 @@ def test_nothing_is_late_for_ever() -> None:
 def test_where_only_arrivals_are_left_the_turn_may_end_first() -> None:
     first = arrival("first")
     queue = queue_of([first, arrival("second")], following=[arrival("following")])
-    assert queue.has_only_arrivals
-    queue.extend_turn([arrival("new")])
+    assert queue.may_end
+    queue.arrive([arrival("new")])
     # In asyncio's own order, with all that may come instead.
-    assert next_names(queue) == ["first", "second", "following", "new"]
+    assert next_names(queue) == ["first", "second", "new", "following"]
     assert queue.take(first)
-    called = Entry("called by the first")
-    queue.call(called)
-    # It follows the turn in which all these are, and not the one in which its caller was.
+    queue.call(Entry("called by the first"))
     assert set(next_names(queue)) == {"second", "following", "new", "called by the first"}
-    # By itself asyncio would have run the first one in the turn before.
-    assert next_names(queue).index("called by the first") == 2
-    assert not queue.has_only_arrivals
+    assert queue.may_end
+
+
+def pass_by(ending: bool) -> tuple[ReadyQueue[Entry], Entry]:
+    """Something that was called for comes after two arrivals of one turn, or of two."""
+    first, second = arrival("first"), arrival("second")
+    following = arrival("following")
+    queue = queue_of([first, second, arrival("late")], following=[following])
+    queue.take(first)
+    queue.call(Entry("called by the first"))
+    queue.take(following)
+    queue.call(Entry("called by what followed"))
+    if ending:
+        queue.take(second)
+    return queue, following
+
+
+def test_whether_a_turn_has_ended_shows_in_what_comes_later() -> None:
+    queue, _ = pass_by(ending=False)
+    called = next(each for each in queue if each.name == "called by the first")
+    # The first one was of the turn before that of what followed, or of the same.
+    assert set(next_names(queue)) == {"second", "late", "called by the first"}
+    queue.take(called)
+    # So both are called for in one turn, or what is late comes between them.
+    assert set(next_names(queue)) == {"second", "late", "called by what followed"}
+
+
+def test_what_comes_rules_out_how_far_the_loop_may_have_come() -> None:
+    queue, _ = pass_by(ending=True)
+    called = next(each for each in queue if each.name == "called by the first")
+    queue.take(called)
+    # The second one, of the turn of what followed, has come before: so both are of one turn.
+    assert next_names(queue) == ["called by what followed"]
 
 
 def test_what_was_called_for_does_not_let_a_turn_end() -> None:
-    assert not queue_of([arrival("late")], following=[Entry("next")]).has_only_arrivals
-    assert not queue_of([Entry("next"), arrival("late")]).has_only_arrivals
+    assert not queue_of([Entry("next"), arrival("late")]).may_end
 
 
 def test_what_is_passed_by_the_next_turn_stands_behind_it() -> None:
     passing = arrival("passing")
     queue = queue_of([arrival("late")], following=[passing, arrival("beside")])
-    queue.extend_turn([])
     assert queue.take(passing)
     assert next_names(queue) == ["beside", "late"]
 
 
-def test_lateness_is_counted_by_turns_and_not_by_how_often_one_is_extended() -> None:
+def test_lateness_is_counted_by_turns_of_asyncio() -> None:
     queue = queue_of([arrival(str(number)) for number in range(2 * LATE_TURNS)])
     for number in reversed(range(1, 2 * LATE_TURNS)):
-        queue.extend_turn([])
         (entry,) = (each for each in queue if each.name == str(number))
-        assert queue.take(entry)
+        queue.take(entry)
     assert not queue.was_impatient
+
+
+@pytest.mark.parametrize(("count", "is_too_much"), [(15, False), (40, True)])
+def test_it_is_said_if_not_all_can_be_kept_in_mind(count: int, is_too_much: bool) -> None:
+    entries = [arrival(str(number)) for number in range(count)]
+    queue = queue_of(entries)
+    for entry in entries:
+        queue.take(entry)
+        queue.call(arrival(f"after {entry.name}"))
+    assert queue.has_forgotten is is_too_much
 
 
 def test_what_was_cancelled_does_not_stand_in_the_way() -> None:
     gone, behind = Entry("gone", cancelled=True), Entry("behind")
     queue = queue_of([gone, behind])
     assert next_names(queue) == ["behind"]
-    assert queue.take(behind)
-    assert not queue.take(Entry("of the next turn"))
+    queue.take(behind)
+    assert queue.is_over

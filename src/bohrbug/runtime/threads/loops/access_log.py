@@ -21,6 +21,7 @@ from bohrbug.runtime.threads.data.passing import PassingVariables
 from bohrbug.runtime.threads.data.places import Place
 from bohrbug.runtime.threads.data.shadows import Shadow
 from bohrbug.runtime.threads.data.sinks import AroundSink
+from bohrbug.runtime.threads.loops.references import OwnReference
 from bohrbug.runtime.threads.loops.tasks import is_of_asyncio
 from bohrbug.runtime.threads.rewrite import hooks
 from bohrbug.runtime.threads.stacks import is_own
@@ -235,7 +236,7 @@ class AccessLog:
         clock = {**(self._left_in(thing) or {})}
         _join(clock, step.clock)
         clock[step.task] = step.number
-        self._told[id(thing)] = ref(thing), clock
+        self._told[id(thing)] = OwnReference(thing), clock
 
     def learn(self, thing: Any) -> None:
         """The running step finds what was left in an object."""

@@ -6,21 +6,27 @@ are over.  First in, first out is a promise; when something arrives is not.  So 
 late: what stands behind it may come first, up to the callbacks of the next turn, behind which it
 stands then.  ``await asyncio.sleep(0)`` takes at least one turn, and counts as an arrival.
 
-Where only arrivals are left, a turn may end, for all of them may be late by one turn.  Nothing is
-lost by that: what could come before may still come first.  So it does end there, and what arrives
-meanwhile, or was called for and may be late itself, stands beside them.
+Where only arrivals are left, a turn may end, for all of them may be late by one turn; and it may
+not.  What is called for from then on follows either that turn or the next one, which the order of
+the steps up to there does not tell.  So both are kept in mind, as *states* in which the loop may
+be: what one of them allows may come next, and whatever comes rules others out.
 """
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from enum import Enum
-from itertools import chain
 from typing import Generic, Protocol, TypeVar
 
 LATE_TURNS = 16
 """For so many turns an arrival may be late: a loop that only spins must not starve it."""
+
+
+MOST_KEPT = 256
+"""So many entries of all states together are kept in mind, in those that asyncio comes to first.
+
+That is all there is for 15 tasks that give way beside one another, which have 16 states."""
 
 
 class Order(Enum):
@@ -67,37 +73,117 @@ class Entry(Protocol):
 _Entry = TypeVar("_Entry", bound=Entry)
 
 
+@dataclass(slots=True)
+class _State(Generic[_Entry]):
+    """How far a loop may have come: where the things stand that it is to run.
+
+    Parameters:
+        turn: what is left of the running turn.
+        following: what was called for during it.
+        arrived: what has arrived during it, and is found when the next one begins.
+        is_new: nothing of the turn has run.
+    """
+
+    turn: list[_Entry]
+    following: list[_Entry]
+    arrived: list[_Entry]
+    is_new: bool
+
+    def __iter__(self) -> Iterator[_Entry]:
+        yield from self.turn
+        yield from self.following
+        yield from self.arrived
+
+    def may_end(self) -> bool:
+        """Whether all that is left of the turn may be late."""
+        for entry in self.turn:
+            if entry.order is Order.FIFO and not entry.is_cancelled():
+                return False
+        return True
+
+    def may_differ(self) -> bool:
+        """Whether the turn may end, and that makes a difference."""
+        return bool(self.following or self.arrived) and self.may_end()
+
+    def ended(self) -> _State[_Entry]:
+        """The state in which the turn has ended."""
+        turn = [*self.following, *self.turn, *self.arrived]
+        return _State(turn, [], [], is_new=True)
+
+    def without(self, entry: _Entry) -> _State[_Entry]:
+        """The state once an entry of the turn has run; timers with its deadline come next."""
+        turn = [each for each in self.turn if each is not entry and not each.is_cancelled()]
+        if entry.order is Order.TIMER:
+            deadline = entry.deadline
+            together = [each for each in turn if each.deadline is deadline]
+            if together:
+                turn = [*together, *(each for each in turn if each.deadline is not deadline)]
+        return _State(turn, self.following, self.arrived, self.is_new)
+
+    def options(self) -> Iterator[_Entry]:
+        """What of the turn may run next."""
+        has_timer = False
+        for entry in self.turn:
+            if entry.is_cancelled():
+                continue
+            if entry.order is Order.FIFO:
+                yield entry
+                return
+            if entry.order is Order.TIMER:
+                if has_timer:
+                    continue
+                has_timer = True
+            yield entry
+
+    def key(self) -> object:
+        """The same for states that allow the same from here on."""
+        return _shape(self.turn), _shape(self.following), _shape(self.arrived)
+
+
+def _shape(entries: list[_Entry]) -> object:
+    """What stands before, between and behind the callbacks that come first in, first out."""
+    shape: list[object] = []
+    arrivals: list[int] = []
+    timers: list[int] = []
+    for entry in entries:
+        if entry.order is Order.ARRIVAL:
+            arrivals.append(id(entry))
+        elif entry.order is Order.TIMER:
+            timers.append(id(entry))
+        else:
+            shape.append((frozenset(arrivals), tuple(timers), id(entry)))
+            arrivals, timers = [], []
+    return tuple(shape), frozenset(arrivals), tuple(timers)
+
+
 class ReadyQueue(Generic[_Entry]):
     """The callbacks of one loop: those of the running turn, and those that follow it.
 
     Attributes:
         was_impatient: something was not let be late any longer, see :data:`LATE_TURNS`.
+        has_forgotten: there was more to keep in mind than :data:`MOST_KEPT`.
     """
 
-    __slots__ = ("_following", "_number", "_turn", "was_impatient")
+    __slots__ = ("_number", "_states", "has_forgotten", "was_impatient")
 
     def __init__(self) -> None:
         self._number = 0
-        self._turn: deque[_Entry] = deque()
-        self._following: deque[_Entry] = deque()
-        self.was_impatient = False
+        # The first one is that of asyncio itself, if nothing else is late than what was.
+        self._states: list[_State[_Entry]] = [_State([], [], [], is_new=True)]
+        self.was_impatient = self.has_forgotten = False
 
     def __len__(self) -> int:
-        return len(self._turn)
+        return sum(1 for _ in self)
 
     def __iter__(self) -> Iterator[_Entry]:
-        return chain(self._turn, self._following)
-
-    @property
-    def has_following(self) -> bool:
-        """Whether something was called for during this turn."""
-        return bool(self._following)
+        return iter(self._states[0])
 
     def call(self, entry: _Entry) -> None:
         """Something is called for, which is to follow this turn."""
         entry.since = self._number + 1
         entry.place = entry.since, _CALLED
-        self._following.append(entry)
+        for state in self._states:
+            state.following.append(entry)
 
     def begin_turn(self, arrived: Iterable[_Entry]) -> None:
         """Begin a turn with what was called for during the last one.
@@ -105,38 +191,33 @@ class ReadyQueue(Generic[_Entry]):
         Parameters:
             arrived: what has arrived since, in the order in which the loop would take it.
         """
-        late, called = self._turn, self._following
-        self._number = max(self._number, called[0].place[0]) if called else self._number + 1
-        self._turn, self._following = called, deque()
-        for entry in late:
-            self._delay(entry)
-        self._turn += late
         self.arrive(arrived)
+        self._number += 1
+        self._keep([state.ended() for state in self._states])
+        self._delay()
 
     def arrive(self, arrived: Iterable[_Entry]) -> None:
-        """More has arrived before anything of this turn was run."""
+        """More has arrived, which is found by a turn of which nothing has run, or by the next."""
         for entry in arrived:
             entry.since = self._number
             entry.place = entry.since, _ARRIVED
-            self._turn.append(entry)
+            for state in self._states:
+                (state.turn if state.is_new else state.arrived).append(entry)
 
     @property
     def has_only_arrivals(self) -> bool:
         """Whether all that is left, and all that follows, may be late."""
         return all(entry.order is not Order.FIFO or entry.is_cancelled() for entry in self)
 
-    def extend_turn(self, arrived: Iterable[_Entry]) -> None:
-        """End the turn, where it has only arrivals, and let all of them be of the next one.
+    @property
+    def may_end(self) -> bool:
+        """Whether the turn may end, and another one begin, before anything else runs."""
+        return any(state.may_end() for state in self._states)
 
-        Parameters:
-            arrived: what has arrived until then.
-        """
-        self._turn += self._following
-        self._following = deque()
-        for entry in arrived:
-            entry.since = self._number + 1
-            entry.place = entry.since, _ARRIVED
-            self._turn.append(entry)
+    @property
+    def is_over(self) -> bool:
+        """Whether nothing is left of the turn."""
+        return not any(state.turn for state in self._states)
 
     def next_ones(self, *, may_end: bool = True) -> list[_Entry]:
         """What may run next, in the order in which the loop would run it if nothing were late.
@@ -144,58 +225,84 @@ class ReadyQueue(Generic[_Entry]):
         Parameters:
             may_end: what follows may come, too; if that is chosen, the turn has ended.
         """
-        turn = self._turn
-        while turn and turn[0].is_cancelled():
-            turn.popleft()
-        found: list[_Entry] = []
-        has_timer = False
-        for entry in self if may_end else turn:
-            if entry.is_cancelled():
-                continue
-            if entry.order is Order.FIFO:
-                found.append(entry)
-                break
-            if entry.order is Order.TIMER:
-                if has_timer:
-                    continue
-                has_timer = True
-            found.append(entry)
-        if len(found) > 1:
-            found.sort(key=_place_of)
-        return found
+        found: dict[int, _Entry] = {}
+        for state in self._states:
+            for entry in state.options():
+                found[id(entry)] = entry
+        if may_end:
+            for state in self._states:
+                if state.may_differ():
+                    for entry in state.ended().options():
+                        found[id(entry)] = entry
+        entries = [*found.values()]
+        if len(entries) > 1:
+            entries.sort(key=_place_of)
+        return entries
 
-    def take(self, entry: _Entry) -> bool:
-        """Take an entry out, to run it; false if it is none of this turn's.
+    def take(self, entry: _Entry, *, may_end: bool = True) -> bool:
+        """Take out what comes next, to run it; true if a turn may have begun with it.
 
-        Timers with one deadline come right behind one another.
+        What arrives until :meth:`run` is called belongs to that turn, too.
+
+        Parameters:
+            entry: one of those that may.
+            may_end: see :meth:`next_ones`.
         """
-        turn = self._turn
-        if turn and turn[0] is entry:
-            turn.popleft()
-        else:
-            index = next((i for i, each in enumerate(turn) if each is entry), None)
-            if index is None:
-                return False
-            del turn[index]
-        if entry.place[0] > self._number:
-            # By asyncio's own order a turn has ended in between.
-            self._number = entry.place[0]
-            for each in turn:
-                if each.place[0] < self._number:
-                    self._delay(each)
+        self.run()
+        if entry.is_cancelled():
+            # By another thread, since it was chosen: it does not run.
+            return False
+        staying: list[_State[_Entry]] = []
+        ending: list[_State[_Entry]] = []
+        for state in self._states:
+            if any(each is entry for each in state.options()):
+                staying.append(state.without(entry))
+            if may_end and state.may_differ():
+                ended = state.ended()
+                if any(each is entry for each in ended.options()):
+                    ending.append(ended.without(entry))
         if entry.order is Order.TIMER:
-            together = [each for each in turn if each.deadline is entry.deadline]
-            for each in reversed(together):
-                each.order = Order.FIFO
-                turn.remove(each)
-                turn.appendleft(each)
-        return True
+            for each in staying[0] if staying else ending[0]:
+                if each.deadline is entry.deadline:
+                    each.order = Order.FIFO
+        if not staying or entry.place[0] > self._number:
+            # By asyncio's own order a turn has ended in between.
+            self._number += 1
+        self._keep(staying + ending)
+        self._delay()
+        return bool(ending)
 
-    def _delay(self, entry: _Entry) -> None:
-        entry.place = self._number, _LATE
-        if self._number - entry.since >= LATE_TURNS and entry.order is not Order.FIFO:
-            entry.order = Order.FIFO
-            self.was_impatient = True
+    def run(self) -> None:
+        """Something of the turn is run."""
+        for state in self._states:
+            state.is_new = False
+
+    def _keep(self, states: list[_State[_Entry]]) -> None:
+        """Keep states in mind, each of them once."""
+        if len(states) == 1:
+            self._states = states
+            return
+        kept: dict[object, _State[_Entry]] = {}
+        for state in states:
+            known = kept.setdefault(state.key(), state)
+            known.is_new = known.is_new or state.is_new
+        self._states = [
+            _State(state.turn, [*state.following], [*state.arrived], state.is_new)
+            for state in kept.values()
+        ]
+        most = max(1, MOST_KEPT // max(1, len(self)))
+        if len(self._states) > most:
+            del self._states[most:]
+            self.has_forgotten = True
+
+    def _delay(self) -> None:
+        """What could have come in an earlier turn is late."""
+        for entry in self._states[0].turn:
+            if entry.place[0] < self._number:
+                entry.place = self._number, _LATE
+                if self._number - entry.since >= LATE_TURNS and entry.order is not Order.FIFO:
+                    entry.order = Order.FIFO
+                    self.was_impatient = True
 
 
 def _place_of(entry: Entry) -> Place:

@@ -15,6 +15,7 @@ from weakref import ref
 
 from bohrbug.model.operation import BEGIN, CALLBACK, RESUME, Kind, Operation, TaskId
 from bohrbug.runtime.threads.loops.ready_queue import Order
+from bohrbug.runtime.threads.loops.references import OwnReference
 from bohrbug.runtime.threads.task import Task
 
 if TYPE_CHECKING:
@@ -112,7 +113,7 @@ class LoopTasks:
             if known is None:
                 task = self._made(creator, place_from(frame))
                 describe(task, owner)
-                self._of_asyncio[id(owner)] = (ref(owner), task)
+                self._of_asyncio[id(owner)] = (OwnReference(owner), task)
                 self.have_company = self.have_company or len(self.unfinished()) > 1
             else:
                 task = known

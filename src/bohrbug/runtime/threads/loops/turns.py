@@ -21,7 +21,12 @@ from bohrbug.runtime.threads.io.waiting import wait_until
 from bohrbug.runtime.threads.loops.access_log import UNCAUSED
 from bohrbug.runtime.threads.loops.as_asyncio import handles_signals, run_debugged
 from bohrbug.runtime.threads.loops.cancelling import Cancelling
-from bohrbug.runtime.threads.loops.ready_queue import LATE_TURNS, Order, ReadyQueue
+from bohrbug.runtime.threads.loops.counting import only_counts
+from bohrbug.runtime.threads.loops.ready_queue import (
+    LATE_TURNS,
+    Order,
+    ReadyQueue,
+)
 from bohrbug.runtime.threads.loops.tasks import (
     LoopEntry,
     bind,
@@ -41,6 +46,9 @@ SPINNING_TURNS = 500
 
 IMPATIENT = f"something was late in an event loop for no more than {LATE_TURNS} turns"
 """What is assumed where a loop would else go on for ever without what has arrived."""
+
+FORGOTTEN = "an event loop with many tasks as ending its turns in few of the ways that it may"
+"""What is assumed where more states of a loop were possible than are kept in mind."""
 
 HANDED_OVER = "an event loop that several threads run as used by one of them at a time"
 """What is assumed where that is so."""
@@ -131,9 +139,10 @@ class LoopTurns:
             while True:
                 self._begin_turn()
                 while (entry := self._next()) is not None:
-                    while not self._queue.take(entry):
+                    if self._queue.take(entry, may_end=not loop._stopping):
                         # It is of the next turn: this one has ended before what is late.
-                        self._begin_turn()
+                        self._queue.arrive(self._look_for_arrivals(entry))
+                    self._queue.run()
                     self._run(entry)
                     if self._cancelling is not None:
                         self._cancelling.after_step(self._host)
@@ -165,28 +174,39 @@ class LoopTurns:
         self._queue.begin_turn([*self._ready(events), *self._timers()])
         self._is_beginning = True
 
-    def _extend_turn(self) -> None:
-        """Only arrivals are left: look what else may come, if all of them are late."""
-        watched = self._watched()
-        if watched or self.loop._scheduled or self._queue.has_following:
-            events = self._seen(watched)
-            self._queue.extend_turn([*self._ready(events), *self._timers()])
-            self._is_beginning = True
+    def _look_for_arrivals(self, taken: LoopEntry | None = None) -> list[LoopEntry]:
+        """What has arrived by now, where a turn may begin.
 
-    def _take_called(self) -> None:
-        """Take over what the loop was asked to call soon."""
+        Parameters:
+            taken: with this, which has arrived before.
+        """
+        watched = self._watched()
+        if not (watched or self.loop._scheduled):
+            return []
+        return [*self._ready(self._seen(watched), taken), *self._timers()]
+
+    def _take_called(self, *, counts: bool = False) -> None:
+        """Take over what the loop was asked to call soon.
+
+        Parameters:
+            counts: what only counts is run at once: nobody sees when, and it is part of the step
+                that has called for it.
+        """
         ready = self.loop._ready
         if not ready:
             return
         origin_of = loop_tasks_of(self.execution).origin_of
         while ready:
             handle = ready.popleft()
+            if counts and not handle._cancelled and only_counts(handle):
+                handle._run()
+                continue
             origin = origin_of(handle)
             self._queue.call(LoopEntry(handle, origin.task, origin.order))
 
     def _seconds_to_wait(self) -> float | None:
         loop = self.loop
-        if self._queue.has_following or len(self._queue) or loop._stopping:
+        if len(self._queue) or loop._stopping:
             return 0
         if not loop._scheduled:
             return None
@@ -270,8 +290,8 @@ class LoopTurns:
                     saw(execution, state)
         return events
 
-    def _ready(self, events: list[Any]) -> list[LoopEntry]:
-        """What is to be called as descriptors are ready."""
+    def _ready(self, events: list[Any], taken: LoopEntry | None = None) -> list[LoopEntry]:
+        """What is to be called as descriptors are ready, and is not about to be."""
         if not events:
             return []
         loop, execution = self.loop, self.execution
@@ -289,6 +309,8 @@ class LoopTurns:
             return []
         loop._process_events(others)
         waiting = {id(entry.handle) for entry in self._queue}
+        if taken is not None:
+            waiting.add(id(taken.handle))
         origin_of = loop_tasks_of(execution).origin_of
         found = []
         while loop._ready:
@@ -321,19 +343,23 @@ class LoopTurns:
 
     def _next(self) -> LoopEntry | None:
         """What is chosen to run next; ``None``: nothing, the turn has ended."""
-        self._take_called()
+        self._take_called(counts=True)
         loop = self.loop
         stops = loop._stopping
         queue = self._queue
-        if not stops and len(queue) and queue.has_only_arrivals:
-            self._extend_turn()
+        if not stops and not queue.is_over and queue.may_end:
+            queue.arrive(self._look_for_arrivals())
+            # What is over early may be late: it need not be offered wherever a turn may begin.
+            self._is_beginning = queue.has_only_arrivals
         found = queue.next_ones(may_end=not stops)
-        if not found or not len(queue):
+        if not found or queue.is_over:
             # What was called for has its turn after whatever arrives until then.
             return None
         execution = self.execution
         if queue.was_impatient:
             execution.trace.uncontrolled.assume(IMPATIENT)
+        if queue.has_forgotten:
+            execution.trace.uncontrolled.assume(FORGOTTEN)
         if execution.aborting:
             raise TaskKilled
         if execution.signals and self._host is execution.root:
