@@ -91,6 +91,45 @@ def test_a_test_that_fails_when_it_runs_once_is_explored_the_next_time(folder: F
     assert "1 test explored" in folder.pytest("--bohrbug").out
 
 
+def test_a_conftest_that_is_new_explores_it_again(folder: Folder) -> None:
+    _write(folder)
+    folder.pytest("--bohrbug")
+    folder.write(
+        "conftest.py",
+        """
+        import pytest, stock
+
+        @pytest.fixture(autouse=True)
+        def unguarded(monkeypatch):
+            def add(self):
+                self.left += 1
+            monkeypatch.setattr(stock.Stock, "add", add)
+        """,
+    )
+    assert "failed: 2" in folder.pytest("--bohrbug").out
+
+
+def test_a_module_in_front_of_another_explores_it_again(folder: Folder) -> None:
+    folder.write("stock.py", STOCK)
+    suite = SUITE.format(package="").replace("from stock import Stock", "")
+    # Imported late.
+    import_it = "    from stock import Stock\n    stock = Stock()"
+    folder.write("test_stock.py", suite.replace("    stock = Stock()", import_it))
+    folder.write("test_none.py", "def test_none(): pass\n")
+    folder.pytest("--bohrbug", "test_stock.py::test_add")
+    folder.path.joinpath("stock").mkdir()
+    broken = STOCK.replace("with self.lock", "if True")
+    folder.path.joinpath("stock/__init__.py").write_text(broken)
+    assert "failed: 2" in folder.pytest("--bohrbug", "test_stock.py::test_add").out
+
+
+def test_other_flags_of_the_interpreter_explore_it_again(folder: Folder) -> None:
+    _write(folder)
+    folder.write("stock.py", STOCK.replace("with self.lock", "if True"))
+    folder.pytest("--bohrbug", PYTHONOPTIMIZE="1")
+    assert "failed: 2" in folder.pytest("--bohrbug").out
+
+
 def test_what_sleeps_does_so_in_virtual_time_again(folder: Folder) -> None:
     folder.write(
         "test_sleep.py",

@@ -102,7 +102,7 @@ def test_files_behind_a_module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 def test_what_is_held_is_kept(tmp_path: Path) -> None:
     file = tmp_path / "held.sqlite"
     tests = HeldTests(file)
-    held = Held("conditions", {"a.py": "1"}, {"line": "holds"}, 5.0)
+    held = Held("conditions", {"a.py": ("1", "a")}, {"line": "holds"}, 5.0)
     tests.keep("test", held)
     tests.keep("other", held)
     tests.forget("other")

@@ -42,13 +42,14 @@ class Held:
 
     Parameters:
         conditions: all but files that the verdict depends on, such as options, as a digest.
-        files: those that it depends on, with the digests of their contents.
+        files: those that it depends on, with the digests of their contents, and the names of the
+            modules that they are, or "".
         told: what was told of the exploration, as plain data.
         explored: when it ended, in seconds since the epoch.
     """
 
     conditions: str
-    files: Mapping[str, str]
+    files: Mapping[str, tuple[str, str]]
     told: dict[str, Any]
     explored: float
 
@@ -82,7 +83,8 @@ class HeldTests:
         if row is None:
             return None
         conditions, files, told, explored = row
-        return Held(conditions, json.loads(files), json.loads(told), explored)
+        known = {file: (digest, name) for file, (digest, name) in json.loads(files).items()}
+        return Held(conditions, known, json.loads(told), explored)
 
     def keep(self, test: str, held: Held) -> None:
         """Keep what is known of a test, in place of what was."""

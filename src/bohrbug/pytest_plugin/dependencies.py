@@ -9,12 +9,13 @@ import sys
 import sysconfig
 from collections.abc import Iterable
 from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
 from types import FunctionType, ModuleType
 
 
-def files_behind(modules: Iterable[ModuleType | None], files: Iterable[str]) -> set[str]:
-    """The files of modules, and of those that they refer to, directly or not.
+def files_behind(modules: Iterable[ModuleType | None], files: Iterable[str]) -> dict[str, str]:
+    """The files of modules, and of those that they refer to, directly or not, with their names.
 
     A module refers to those that it or its functions import, and to those that its globals come
     from.  What is installed, and the standard library, is left out: a version says what it is.
@@ -29,7 +30,7 @@ def files_behind(modules: Iterable[ModuleType | None], files: Iterable[str]) -> 
         module for module in [*sys.modules.values()] if _file_of(module) in wanted and wanted
     ]
     met: set[str] = set()
-    found = {file for file in wanted if _is_of_the_project(file)}
+    found = {file: "" for file in wanted if _is_of_the_project(file)}
     while pending:
         module = pending.pop()
         name = module.__name__
@@ -40,10 +41,30 @@ def files_behind(modules: Iterable[ModuleType | None], files: Iterable[str]) -> 
         is_own = name.partition(".")[0] in ("bohrbug", "bohrbug_entry")
         if file is None or is_own or not _is_of_the_project(file):
             continue
-        found.add(file)
+        found[file] = name
         known = (sys.modules.get(each) for each in _referred_to(module, file))
         pending += [each for each in known if isinstance(each, ModuleType)]
     return found
+
+
+def is_still_found(name: str, file: str) -> bool:
+    """Whether importing a module would still give a file, and not another one that comes before it.
+
+    Parameters:
+        name: of the module; "" if nobody knows.
+        file: where it was.
+    """
+    if name in sys.modules:
+        return _file_of(sys.modules[name]) == file
+    parent = name.rpartition(".")[0]
+    if not name or (parent and parent not in sys.modules):
+        # The parent, too, is among what is looked at.
+        return True
+    try:
+        spec = find_spec(name)
+    except (ImportError, ValueError):
+        return False
+    return spec is not None and spec.origin == file
 
 
 def _file_of(module: object) -> str | None:

@@ -6,6 +6,7 @@ import dataclasses
 import hashlib
 import inspect
 import json
+import os
 import platform
 import sys
 import time
@@ -23,7 +24,7 @@ from bohrbug.accelerator import native
 from bohrbug.exploration.held import FILE, Held, HeldTests
 from bohrbug.exploration.options import ExploreOptions
 from bohrbug.exploration.result import Result, VerdictKind
-from bohrbug.pytest_plugin.dependencies import Digests, files_behind
+from bohrbug.pytest_plugin.dependencies import Digests, files_behind, is_still_found
 from bohrbug.pytest_plugin.summary import report_data
 
 KEPT = frozenset({VerdictKind.HOLDS, VerdictKind.HOLDS_WITHIN_BOUND, VerdictKind.NO_FAILURE_FOUND})
@@ -70,7 +71,7 @@ class UnchangedTests:
         """Why nothing can be kept, or ""."""
         return self._tests.trouble or ""
 
-    def told_of(self, item: pytest.Item, options: ExploreOptions) -> dict[str, Any] | None:
+    def told_of(self, item: pytest.Function, options: ExploreOptions) -> dict[str, Any] | None:
         """What was told of a test that is as it was then; ``None`` if it has to be explored."""
         if self._config.getoption("bohrbug_again") or self._config.getoption("bohrbug_forget"):
             return None
@@ -78,8 +79,14 @@ class UnchangedTests:
         if held is None or held.conditions != self._conditions(options):
             return None
         root = self._config.rootpath
-        if any(self._digests.of(str(root / file)) != was for file, was in held.files.items()):
+        now = files_behind(self._modules(item), ())
+        if not {_within(root, file) for file in now} <= held.files.keys():
+            # A further conftest.py, say, or a module that another one imports by now.
             return None
+        for file, (digest, name) in held.files.items():
+            path = str(root / file)
+            if self._digests.of(path) != digest or not is_still_found(name, path):
+                return None
         when = time.strftime("%Y-%m-%d %H:%M", time.localtime(held.explored))
         return {**held.told, "executions": 0, "seconds": 0.0, "unchanged": when}
 
@@ -99,7 +106,9 @@ class UnchangedTests:
             return
         files = files_behind(self._modules(item), sources)
         root = self._config.rootpath
-        digests = {_within(root, file): self._digests.of(file) for file in files}
+        digests = {
+            _within(root, file): (self._digests.of(file), name) for file, name in files.items()
+        }
         held = Held(self._conditions(options), digests, report_data(result), _wall())
         self._tests.keep(item.nodeid, held)
 
@@ -145,11 +154,20 @@ class UnchangedTests:
         ini = "" if config.inipath is None else self._digests.of(str(config.inipath))
         return [
             [sys.version, platform.platform(), bohrbug.__version__, native is not None],
+            # Without assertions, say, or without the GIL.
+            [list(sys.flags), sorted(map(repr, sys._xoptions.items())), _has_gil()],
+            [_within(config.rootpath, each) for each in sys.path],
+            sorted(each for each in os.environ.items() if each[0].startswith("PYTHON")),
             sorted(installed),
             sorted(given.items()),
             ini,
             _own_changes(),
         ]
+
+
+def _has_gil() -> bool:
+    asked: Any = getattr(sys, "_is_gil_enabled", None)
+    return asked is None or bool(asked())
 
 
 def _own_changes() -> int:
