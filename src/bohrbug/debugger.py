@@ -14,7 +14,10 @@ from bohrbug.runtime.threads.execution import Execution
 from bohrbug.runtime.threads.task import Task, TaskKilled
 
 _OWN = ("bohrbug", "greenlet")
-_SKIPPED = ("bohrbug", "bohrbug.*", "greenlet", "greenlet.*", "threading", "asyncio", "asyncio.*")
+_SKIPPED = (
+    *("bohrbug", "bohrbug.*", "greenlet", "greenlet.*"),
+    *("threading", "asyncio", "asyncio.*", "selectors"),
+)
 
 
 class _Prompt(pdb.Pdb):
