@@ -513,3 +513,29 @@ def test_an_invariant_is_looked_at_between_the_steps_of_a_loop() -> None:
     result = bohrbug.explore(lambda: asyncio.run(main()), invariant=never_below_minus_one)
     (failure,) = result.failures
     assert failure.outcome.kind is OutcomeKind.INVARIANT
+
+
+def test_a_loop_waits_whose_last_callback_was_cancelled() -> None:
+    async def main() -> None:
+        loop = asyncio.get_running_loop()
+        loop.call_soon(print).cancel()
+        await loop.run_in_executor(None, threading.get_ident)
+
+    result = bohrbug.explore(lambda: asyncio.run(main()), hang_seconds=1)
+    assert result.verdict.kind is VerdictKind.HOLDS, result.verdict
+    assert not result.verdict.caveats
+
+
+def test_a_loop_waits_whose_timer_was_over_and_is_cancelled() -> None:
+    """That of ``wait_for`` may be over early, and late behind what it limits."""
+
+    async def main() -> None:
+        loop = asyncio.get_running_loop()
+        timer = loop.call_later(5, print)
+        await asyncio.sleep(0)
+        timer.cancel()
+        await loop.run_in_executor(None, threading.get_ident)
+
+    result = bohrbug.explore(lambda: asyncio.run(main()), hang_seconds=1, timeouts="early")
+    assert not result.failures
+    assert not result.verdict.caveats

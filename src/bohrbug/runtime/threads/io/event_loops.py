@@ -195,10 +195,12 @@ def _use_future(owner: Any, is_write: bool, place: Any) -> None:
     if execution is None:
         return
     loop = owner.get_loop()
-    if _is_of_another(execution, loop):
+    selector = getattr(loop, "_selector", None)
+    # A closed loop has none: nobody waits for what becomes of its futures.
+    if selector is not None and _is_of_another(execution, loop):
         _point_outside(execution, loop, PUT if is_write else INSPECT, place)
         if not is_write:
-            execution.observe(_state_of(execution, loop._selector), place)
+            execution.observe(_state_of(execution, selector), place)
 
 
 Inspecting.use_future = staticmethod(_use_future)
