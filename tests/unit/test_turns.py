@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import math
 import socket
 import threading
 from collections.abc import Awaitable, Callable, Iterator
@@ -21,6 +22,7 @@ from bohrbug.model.plan import Plan
 from bohrbug.model.serialise import trace_from_json, trace_to_json
 from bohrbug.platforms.threads.platform import runtime_of
 from bohrbug.report.text import failure_text
+from bohrbug.runtime.threads.loops.turns import SPINNING_TURNS
 
 Main = Callable[[list[Any]], Awaitable[None]]
 
@@ -573,3 +575,38 @@ def test_a_loop_that_goes_on_after_its_execution_logs_as_always(
     for loop in loops:
         loop.close()
     assert [record.name for record in caplog.records] == ["asyncio"]
+
+
+def test_a_timer_in_infinity_is_never_over() -> None:
+    """As that of ``sleep(math.inf)``, by which anyio sleeps for ever."""
+
+    async def main() -> None:
+        sleeps = asyncio.create_task(asyncio.sleep(math.inf))
+        await asyncio.sleep(0)
+        await asyncio.get_running_loop().run_in_executor(None, threading.get_ident)
+        sleeps.cancel()
+        await asyncio.wait([sleeps])
+        assert sleeps.cancelled()
+
+    result = bohrbug.explore(lambda: asyncio.run(main()), timeouts="early", hang_seconds=1)
+    assert result.verdict.kind is VerdictKind.HOLDS, result.verdict
+    assert math.isfinite(result.virtual_seconds)
+
+
+def test_who_sleeps_for_ever_waits_for_ever() -> None:
+    result = bohrbug.explore(lambda: asyncio.run(asyncio.sleep(math.inf)), hang_seconds=1)
+    assert [failure.outcome.kind for failure in result.failures] == [OutcomeKind.DEADLOCK]
+
+
+def test_who_spins_beside_one_who_sleeps_for_ever_goes_on() -> None:
+    """Time passes for who spins, up to the next timer, if there is one."""
+
+    async def main() -> None:
+        sleeps = asyncio.create_task(asyncio.sleep(math.inf))
+        for _ in range(2 * SPINNING_TURNS):
+            await asyncio.sleep(0)
+        assert math.isfinite(asyncio.get_running_loop().time())
+        sleeps.cancel()
+
+    result = bohrbug.explore(lambda: asyncio.run(main()), executions=2, timeouts="late")
+    assert not result.failures
