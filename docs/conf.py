@@ -50,7 +50,7 @@ def navigation(index: str) -> str:
     return "\n" + "\n".join(trees)
 
 
-def _complete(app: Sphinx, name: str, source: list[str]) -> None:
+def _complete(_app: Sphinx, name: str, source: list[str]) -> None:
     if name == "index":
         source[0] += navigation(source[0])
 
