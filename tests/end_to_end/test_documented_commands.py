@@ -142,6 +142,7 @@ LEFT_OUT = {
     "docs/how-to/run-live.md": "test_live.py",
     "docs/how-to/report-a-bug-with-a-proof.md": "needs another Python; test_export.py",
     "docs/reference/conformance.md": DEVELOPMENT,
+    "docs/tutorial-real-bug.md": "tools/tutorial, as it installs packages",
     "docs/tutorial.md": OF_THE_TUTORIAL,
 }
 """Pages of which no ``sh`` block is run here, and why."""

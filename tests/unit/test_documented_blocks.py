@@ -79,6 +79,12 @@ def test_fragments_are_still_there() -> None:
     assert FRAGMENTS.keys() <= {block.key for block in BLOCKS if block.language == "python"}
 
 
+def test_the_tutorial_shows_the_test_that_it_runs() -> None:
+    page = "docs/tutorial-real-bug.md"
+    (block,) = (each for each in BLOCKS if (each.page, each.language) == (page, "python"))
+    assert block.text in (ROOT / "examples/real/pykka/test_pykka.py").read_text("utf-8")
+
+
 def test_nothing_in_c_is_new() -> None:
     assert FRAGMENTS_IN_C.keys() == {block.key for block in BLOCKS if block.language == "c"}
 
