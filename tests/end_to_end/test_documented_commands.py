@@ -134,6 +134,7 @@ LEFT_OUT = {
     " last as in make-a-flaky-test-steady.md",
     "docs/bugs.md": INSTALLS,
     "docs/development.md": DEVELOPMENT,
+    "docs/gallery.md": INSTALLS,
     "docs/how-to/ci.md": PYTEST,
     "docs/how-to/explore-a-pytest-suite.md": PYTEST,
     "docs/how-to/install.md": INSTALLS,
