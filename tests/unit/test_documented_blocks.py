@@ -230,6 +230,7 @@ FOREIGN = {
         "--tb",
     },
     "setuptools, cibuildwheel": {"--inplace", "--print-build-identifiers"},
+    "CPython's configure": {"--with-thread-sanitizer"},
     "programs that are explored": {"--io-threads", "--max-threads", "--parallel", "--param"},
 }
 """Options that are not Bohrbug's, and whose they are."""
