@@ -214,7 +214,15 @@ def read_by_pytest(arguments: list[str]) -> None:
 
 OURS = {
     "tools/pythons": {"--get", "--missing"},
-    "benchmarks": {"--base-python", "--cache", "--families", "--json", "--program", "--tool"},
+    "benchmarks": {
+        "--base-python",
+        "--cache",
+        "--families",
+        "--json",
+        "--program",
+        "--quick",
+        "--tool",
+    },
 }
 """Options of scripts of the project, and where these are."""
 
