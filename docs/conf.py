@@ -88,6 +88,13 @@ def table_of_reports(bugs: str, gallery: Path) -> str:
         if links:
             said = (bug["library"], bug["version"], bug["breaks"], bug["kind"], ", ".join(links))
             rows.append(f"| {' | '.join(said)} |")
+    others = [
+        f'<a href="gallery/{path.parent.name}/index.html">{path.parent.name}</a>'
+        for path in sorted(gallery.glob("*/index.html"))
+        if path.parent.name not in {bug["folder"] for bug in BUG.finditer(bugs)}
+    ]
+    if others:
+        rows += ["", f"Several bugs each: {', '.join(others)}."]
     return "\n".join([*rows, ""])
 
 
