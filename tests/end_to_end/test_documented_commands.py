@@ -62,12 +62,6 @@ def test_orders():
         thread.join()
 """
 
-SHOP_OF_ORDERS = next(
-    block.text
-    for block in BLOCKS
-    if block.page == "docs/how-to/where-runs-part.md" and block.language == "python"
-)
-
 
 @dataclass(frozen=True)
 class Reader:
@@ -117,7 +111,6 @@ READERS = [
         ),
         reproductions={"script.py": "FILE.json", "shop.py": "shop.py-5f4b7485.json"},
     ),
-    Reader(pages=("docs/how-to/where-runs-part.md",), programs={"shop.py": SHOP_OF_ORDERS}),
 ]
 
 MUST_SUCCEED = ("explain", "replay-messages", "explorations")
@@ -141,6 +134,7 @@ LEFT_OUT = {
     "docs/how-to/interrupt-and-resume.md": "test_resuming.py, which interrupts something",
     "docs/how-to/native-programs.md": NATIVE,
     "docs/how-to/run-live.md": "test_live.py",
+    "docs/how-to/where-runs-part.md": "test_messages.py, with a program that fails by no chance",
     "docs/how-to/report-a-bug-with-a-proof.md": "needs another Python; test_export.py",
     "docs/reference/conformance.md": DEVELOPMENT,
     "docs/tutorial-real-bug.md": "tools/tutorial, as it installs packages",

@@ -62,7 +62,7 @@ FRAGMENTS_IN_C = {
 }
 
 OWN_FILE = re.compile(r"`\w+\.py`[^\n`]*:\n\n\Z")
-"""Before a program that the commands on its page run."""
+"""Before a program for the commands on its page: these run it, where they are run."""
 
 
 def in_language(*languages: str) -> Any:
