@@ -1,0 +1,70 @@
+"""What tasks share that is neither a lock nor memory of code with hooks: files, process-wide state, buffers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from bohrbug.model.outcome import OutcomeKind
+from bohrbug.exploration.verdicts import VerdictKind
+from bohrbug.runtime.posix.build import UnsupportedError
+from tests.native.exploring import explored
+
+Build = Callable[..., Path]
+
+HOOKED = ("-fsanitize=thread", "-fno-builtin")
+
+PROCESS_WIDE = ("folder", "mask", "environment", "locale", "handler")
+FILES = ("position", "size", "name", "renamed", "content", "stream", "lines", "processes")
+BLOCKS = ("strcpy", "strncpy", "memcpy", "snprintf", "read", "write", "qsort")
+MEMORY = ("mmap", "shmat")
+
+PROGRAMS = [
+    *(("process_wide.c", (), mode) for mode in PROCESS_WIDE),
+    *(("shared_files.c", (), mode) for mode in FILES),
+    *(("blocks_of_bytes.c", HOOKED, mode) for mode in BLOCKS),
+    *(("memory_of_processes.c", HOOKED, mode) for mode in MEMORY),
+]
+
+
+@pytest.mark.parametrize(("source", "flags", "mode"), PROGRAMS)
+def test_what_comes_between_is_found(
+    native_build: Build, source: str, flags: tuple[str, ...], mode: str
+) -> None:
+    [failure] = explored(native_build(source, *flags), mode, causes=0).failures
+    assert failure.outcome.kind is OutcomeKind.ASSERTION
+
+
+@pytest.mark.parametrize(
+    ("source", "flags", "mode"), [each for each in PROGRAMS if each[2] not in MEMORY]
+)
+def test_under_a_lock_nothing_comes_between(
+    native_build: Build, source: str, flags: tuple[str, ...], mode: str
+) -> None:
+    program = native_build(source, *flags)
+    result = explored(program, mode, "guarded", strategy="dpor", predict=0)
+    assert not result.failures
+    assert result.verdict.reason.startswith("every schedule was executed")
+
+
+@pytest.mark.parametrize("mode", MEMORY)
+def test_memory_of_processes_under_a_lock_holds(native_build: Build, mode: str) -> None:
+    program = native_build("memory_of_processes.c", *HOOKED)
+    result = explored(program, mode, "guarded", strategy="dfs", predict=0)
+    assert not result.failures
+    assert result.verdict.kind is VerdictKind.HOLDS
+
+
+def test_the_lock_of_a_stream_holds_several_calls_together(native_build: Build) -> None:
+    program = native_build("shared_files.c")
+    result = explored(program, "locked-stream", strategy="dpor", predict=0)
+    assert not result.failures
+    assert result.verdict.reason.startswith("every schedule was executed")
+
+
+def test_a_program_that_lacks_a_function_is_refused(native_build: Build) -> None:
+    program = native_build("lacks_a_function.c", "-fsanitize=thread", "-Wl,-z,lazy")
+    with pytest.raises(UnsupportedError, match="can't be executed under control: .*symbol lookup"):
+        explored(program)
