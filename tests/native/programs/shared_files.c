@@ -50,8 +50,9 @@ static void *first(void *unused) {
         fputs("2", stream);
         funlockfile(stream);
     } else if (is("lines")) {
-        char line[8];
-        assert(fgets(line, sizeof line, stream) && line[0] == 'a');
+        char line[8], next[8];
+        assert(fgets(line, sizeof line, stream) && fgets(next, sizeof next, stream));
+        assert(next[0] == line[0] + 1);
     }
     if (guarded) pthread_mutex_unlock(&lock);
     return unused;
@@ -99,7 +100,7 @@ int main(int count, char **arguments) {
     guarded = count > 2;
     assert(mkdtemp(folder) && chdir(folder) == 0);
     fd = open("file", O_CREAT | O_RDWR, 0600);
-    const char *content = is("content") || is("processes") ? "0" : is("lines") ? "a\nb\n" : "abc";
+    const char *content = is("content") || is("processes") ? "0" : is("lines") ? "a\nb\nc\n" : "abc";
     pwrite(fd, content, strlen(content), 0);
     stream = fopen(is("lines") ? "file" : "text", is("lines") ? "r" : "w+");
     if (is("processes")) {
