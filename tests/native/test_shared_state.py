@@ -21,9 +21,6 @@ FILES = ("position", "size", "name", "renamed", "content", "stream", "lines", "p
 BLOCKS = ("strcpy", "strncpy", "memcpy", "snprintf", "read", "write", "qsort")
 MEMORY = ("mmap", "shmat")
 
-OF_PROCESSES = ("processes", *MEMORY)
-"""Done by two processes; depth-first search knows when who waits for a file lock can go on."""
-
 PROGRAMS = [
     *(("process_wide.c", (), mode) for mode in PROCESS_WIDE),
     *(("shared_files.c", (), mode) for mode in FILES),
@@ -41,7 +38,8 @@ def test_what_comes_between_is_found(
 
 
 @pytest.mark.parametrize(
-    ("source", "flags", "mode"), [each for each in PROGRAMS if each[2] not in OF_PROCESSES]
+    ("source", "flags", "mode"),
+    [each for each in PROGRAMS if each[2] not in (*MEMORY, "processes")],
 )
 def test_under_a_lock_nothing_comes_between(
     native_build: Build, source: str, flags: tuple[str, ...], mode: str
@@ -52,16 +50,18 @@ def test_under_a_lock_nothing_comes_between(
     assert result.verdict.reason.startswith("every schedule was executed")
 
 
-@pytest.mark.parametrize(
-    ("source", "flags", "mode"), [each for each in PROGRAMS if each[2] in OF_PROCESSES]
-)
-def test_under_a_lock_of_processes_it_holds(
-    native_build: Build, source: str, flags: tuple[str, ...], mode: str
-) -> None:
-    program = native_build(source, *flags)
+@pytest.mark.parametrize("mode", MEMORY)
+def test_memory_of_processes_under_a_lock_holds(native_build: Build, mode: str) -> None:
+    program = native_build("memory_of_processes.c", *HOOKED)
     result = explored(program, mode, "guarded", strategy="dfs", predict=0)
     assert not result.failures
     assert result.verdict.kind is VerdictKind.HOLDS
+
+
+def test_a_file_of_processes_under_its_lock_does_not_fail(native_build: Build) -> None:
+    program = native_build("shared_files.c")
+    options = {"strategy": "random", "executions": 60, "predict": 0}
+    assert not explored(program, "processes", "guarded", **options).failures
 
 
 def test_the_lock_of_a_stream_holds_several_calls_together(native_build: Build) -> None:
