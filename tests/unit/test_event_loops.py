@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 import bohrbug
+from bohrbug.exploration.verdicts import VerdictKind
 
 Call = Callable[[asyncio.AbstractEventLoop, asyncio.Event], object]
 
@@ -214,3 +215,25 @@ def test_a_descriptor_may_be_seen_before_it_is_watched_no_longer() -> None:
             return bool(seen)
 
     assert all_of(main) == {True, False}
+
+
+def test_the_future_of_a_closed_loop_may_be_looked_at() -> None:
+    """As finalizers do that tidy up what a loop has left."""
+
+    def test() -> None:
+        loop = asyncio.new_event_loop()
+        future = loop.create_future()
+        loop.close()
+        looks = []
+
+        def look() -> None:
+            looks.append(future.done())
+
+        thread = threading.Thread(target=look)
+        thread.start()
+        look()
+        thread.join()
+        assert looks == [False, False]
+
+    done = bohrbug.explore(test, level="all")
+    assert done.verdict.kind is VerdictKind.HOLDS, done.verdict

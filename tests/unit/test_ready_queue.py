@@ -190,3 +190,10 @@ def test_what_was_cancelled_does_not_stand_in_the_way() -> None:
     assert next_names(queue) == ["behind"]
     queue.take(behind)
     assert queue.is_over
+
+
+def test_what_was_cancelled_is_gone_with_its_turn() -> None:
+    """Else a loop that has nothing else to run would begin turn after turn, and never wait."""
+    queue = queue_of([Entry("gone", cancelled=True)])
+    queue.begin_turn([])
+    assert not len(queue)

@@ -10,9 +10,11 @@ import random
 import secrets
 import sys
 import tempfile
+import threading
 import time
 import uuid
 from collections.abc import Callable
+from contextvars import ContextVar
 
 import pytest
 
@@ -135,3 +137,26 @@ def test_streams_that_tasks_leave_redirected_are_put_back() -> None:
     result = bohrbug.explore(redirect_twice)
     assert result.failures
     assert sys.stdout is before
+
+
+@pytest.mark.parametrize("ends_early", [False, True])
+def test_context_variables_are_the_same_in_each_execution(ends_early: bool) -> None:
+    depth = ContextVar("depth", default=0)
+    seen = []
+
+    def test() -> None:
+        seen.append(depth.get())
+        depth.set(depth.get() + 1)
+        thread = threading.Thread(target=lambda: None)
+        thread.start()
+        thread.join()
+        assert not ends_early
+
+    depth.set(7)
+    try:
+        result = bohrbug.explore(test, keep_going=True, executions=5)
+    finally:
+        assert depth.get() == 7
+    assert bool(result.failures) is ends_early
+    assert len(seen) > 1
+    assert set(seen) == {7}

@@ -1,4 +1,4 @@
-"""The test with the same random numbers, and the same streams, in each execution."""
+"""The test with the same random numbers, context variables and streams in each execution."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import random
 import struct
 import sys
 from collections.abc import Callable
+from contextvars import copy_context
 from typing import Any
 
 from bohrbug.accelerator import native
@@ -47,6 +48,9 @@ def seed_alike() -> None:
 def from_a_seed(function: Callable[[], object]) -> None:
     """Execute the test from the same random numbers as each time, and put streams back after it.
 
+    It has the context variables of whoever calls: what it sets, or can't reset as it is ended
+    halfway, the next execution does not see.
+
     Tasks that redirect ``sys.stdout`` at the same time leave it redirected: the next execution, and
     whoever reports what was found, are not to write to what the first one has left.
 
@@ -59,7 +63,7 @@ def from_a_seed(function: Callable[[], object]) -> None:
     seed_alike()
     streams = sys.stdin, sys.stdout, sys.stderr
     try:
-        returned = function()
+        returned = copy_context().run(function)
     finally:
         sys.stdin, sys.stdout, sys.stderr = streams
     if inspect.iscoroutine(returned):

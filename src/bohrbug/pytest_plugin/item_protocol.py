@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Generator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from contextvars import copy_context
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -162,8 +161,7 @@ class ItemProtocol:
         foreign_loops = ForeignLoops(explorer.stop)
         try:
             with alarm, one_tracer_for_all_tasks(), foreign_loops:
-                # An attempt that is given up must not leave the next one context variables.
-                result = copy_context().run(explorer.explore)
+                result = explorer.explore()
         except BaseException as error:
             if error is not alarm.error:
                 raise
@@ -348,7 +346,7 @@ class ItemProtocol:
 
         live = LiveItem(execution, plugin.options_for(item), settings, before_crash)
         with one_tracer_for_all_tasks():
-            result = copy_context().run(live.run)
+            result = live.run()
         if execution.exit is not None:
             raise execution.exit
         failure = result.failure

@@ -13,7 +13,7 @@ from typing import Any
 
 from bohrbug.model.operation import CANCEL, INSPECT, PUT, YIELD, Kind
 from bohrbug.runtime.interposed import CONTROL, wrapped_alike
-from bohrbug.runtime.threads.control import controlled
+from bohrbug.runtime.threads.control import controlled, current
 from bohrbug.runtime.threads.execution import Execution
 from bohrbug.runtime.threads.io.patches import patches
 from bohrbug.runtime.threads.loops.as_asyncio import runs_as_asyncios
@@ -82,7 +82,11 @@ def _control_loops(module: Any) -> None:
     @patches.method(cls, "_run_once")
     def run(self: Any) -> None:
         execution = controlled()
-        if execution is None or execution.current.inside:
+        if execution is None:
+            # It is no execution's any more, if it was.
+            self.__dict__.pop(_TURNS, None)
+            run_once(self)
+        elif execution.current.inside:
             run_once(self)
         elif not execution.atomic and runs_as_asyncios(self):
             turns_of(execution, self).run(place_from(_getframe(1)))
@@ -111,8 +115,19 @@ def _note_what_is_logged(module: Any) -> None:
 
     @patches.method(cls, "default_exception_handler")
     def wrapper(self: Any, context: Any) -> Any:
+        if _has_ended(self):
+            # Tasks die with their execution in every one that fails: there is nobody to be told.
+            return None
         note_logged(context)
         return handle(self, context)
+
+
+def _has_ended(loop: Any) -> bool:
+    """Whether a loop belongs to an execution whose outcome is decided."""
+    turns: LoopTurns | None = loop.__dict__.get(_TURNS)
+    if turns is None:
+        return False
+    return turns.execution is not current.execution or turns.execution.aborting
 
 
 def _wrap_scheduling(cls: Any, name: str) -> None:
@@ -195,10 +210,12 @@ def _use_future(owner: Any, is_write: bool, place: Any) -> None:
     if execution is None:
         return
     loop = owner.get_loop()
-    if _is_of_another(execution, loop):
+    selector = getattr(loop, "_selector", None)
+    # A closed loop has none: nobody waits for what becomes of its futures.
+    if selector is not None and _is_of_another(execution, loop):
         _point_outside(execution, loop, PUT if is_write else INSPECT, place)
         if not is_write:
-            execution.observe(_state_of(execution, loop._selector), place)
+            execution.observe(_state_of(execution, selector), place)
 
 
 Inspecting.use_future = staticmethod(_use_future)

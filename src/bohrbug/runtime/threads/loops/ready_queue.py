@@ -106,8 +106,15 @@ class _State(Generic[_Entry]):
         return bool(self.following or self.arrived) and self.may_end()
 
     def ended(self) -> _State[_Entry]:
-        """The state in which the turn has ended."""
-        turn = [*self.following, *self.turn, *self.arrived]
+        """The state in which the turn has ended.
+
+        What was cancelled is gone then: a loop with nothing else to run has to wait.
+        """
+        turn = [
+            entry
+            for entry in (*self.following, *self.turn, *self.arrived)
+            if not entry.is_cancelled()
+        ]
         return _State(turn, [], [], is_new=True)
 
     def without(self, entry: _Entry) -> _State[_Entry]:

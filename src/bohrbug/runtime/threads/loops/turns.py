@@ -11,6 +11,7 @@ that may come next do.
 
 from __future__ import annotations
 
+from math import inf
 from typing import TYPE_CHECKING, Any
 
 from bohrbug.model.operation import BEGIN, RESUME, WAKE, Operation
@@ -210,8 +211,11 @@ class LoopTurns:
             return 0
         if not loop._scheduled:
             return None
-        # A timer that is over does not let the loop wait.
         seconds: float = loop._scheduled[0]._when - loop.time()
+        if seconds == inf:
+            # So are all the others: as ``sleep(math.inf)`` has it, they are never over.
+            return None
+        # A timer that is over does not let the loop wait.
         return max(0, seconds)
 
     def _wait(self, seconds: float | None) -> list[Any]:
@@ -336,7 +340,7 @@ class LoopTurns:
         """The loop spins until a timer is over: in reality that would take time."""
         loop, clock = self.loop, self.execution.clock
         seconds = loop._scheduled[0]._when - loop.time()
-        if seconds > 0:
+        if 0 < seconds < inf:
             clock.advance_to(clock.now + seconds)
 
     # -- what comes next -------------------------------------------------------------
@@ -420,7 +424,7 @@ class LoopTurns:
         timers = sorted(
             (timer._when, origin.number, timer, origin.task)
             for timer in loop._scheduled
-            if not timer._cancelled
+            if not timer._cancelled and timer._when < inf
             for origin in (loop_tasks_of(execution).origin_of(timer),)
         )
         if not timers:
