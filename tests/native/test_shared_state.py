@@ -10,6 +10,7 @@ import pytest
 from bohrbug.exploration.verdicts import VerdictKind
 from bohrbug.model.outcome import OutcomeKind
 from bohrbug.runtime.posix.build import UnsupportedError
+from bohrbug.runtime.posix.trace_reading import EXIT_HANDLERS
 from tests.native.exploring import explored
 
 Build = Callable[..., Path]
@@ -75,3 +76,13 @@ def test_a_program_that_lacks_a_function_is_refused(native_build: Build) -> None
     program = native_build("lacks_a_function.c", "-fsanitize=thread", "-Wl,-z,lazy")
     with pytest.raises(UnsupportedError, match=r"can't be executed under control: .*symbol lookup"):
         explored(program)
+
+
+def test_what_a_process_does_at_its_end_is_a_condition_where_others_are_alive(
+    native_build: Build,
+) -> None:
+    program = native_build("ends_beside_others.c")
+    verdict = explored(program, strategy="dfs", predict=0).verdict
+    assert verdict.kind is VerdictKind.HOLDS
+    assert verdict.conditions.taking == (EXIT_HANDLERS,)
+    assert not explored(program, "joined", strategy="dfs", predict=0).verdict.conditions.taking

@@ -589,6 +589,7 @@ class Header(ctypes.Structure):
         ("releases", c_uint32),
         ("timers_run", c_uint32),
         ("helped_by_timers", c_uint32),
+        ("ended_beside_others", c_uint32),
         ("ports", c_uint64 * PORT_WORDS),
         ("needs_kernel_threads", c_char * 32),
         ("over", c_uint32),

@@ -418,7 +418,7 @@ class NativeRuntime:
             return f"accesses seen of {', '.join(settings.watch)} only{order}"
         if settings.level == "sync" or not learnt.has_hooks:
             return "accesses to memory not seen"
-        return f"accesses to memory seen{order}"
+        return f"accesses to memory seen of code with hooks{order}"
 
     @property
     def _memory(self) -> str:

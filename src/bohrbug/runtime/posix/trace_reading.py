@@ -21,6 +21,10 @@ _FIRST = 10
 """Executions that are looked at for what the others will have, too."""
 
 
+EXIT_HANDLERS = "exit handlers and destructors of static objects as one step"
+"""What is assumed where a process has ended while others of its threads were alive."""
+
+
 class TraceReader:
     """Reads executions of one program, and learns from them what later ones depend on.
 
@@ -62,6 +66,8 @@ class TraceReader:
         if weak:
             self._note_weak(segment, reading)
         self._note_futexes(trace, reading)
+        if segment.header.ended_beside_others:
+            trace.uncontrolled.assume(EXIT_HANDLERS)
         for what in unseen_in(segment, trace.seen):
             trace.uncontrolled.note(what)
         if self._preparation.settings.memory == TSO and has_fences(self._program):

@@ -343,6 +343,7 @@ struct header {
     uint32_t releases;         /* what may let a call go on that would have blocked (TRIED) */
     uint32_t timers_run;       /* ... and whether one was set that ends in a signal */
     uint32_t helped_by_timers; /* timers of the kernel in a row with nothing else between them */
+    uint32_t ended_beside_others; /* a process did, by exit: what it does then, nobody comes between */
     uint64_t ports[PORT_WORDS]; /* those of sockets of the execution, as bits */
     char needs_kernel_threads[32]; /* what the program did first that is not right on fibers */
     /* Of a process that was put back after the execution: */
