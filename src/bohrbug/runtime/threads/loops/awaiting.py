@@ -1,10 +1,10 @@
-"""What the tasks of event loops wait for, once nobody can go on."""
+"""What the tasks of event loops wait for."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from bohrbug.model.operation import WAIT, Operation, TaskId
+from bohrbug.model.operation import WAIT, Operation, ResourceId, TaskId
 from bohrbug.model.outcome import Frame
 from bohrbug.runtime.threads.loops.tasks import LoopTasks, is_of_asyncio
 from bohrbug.runtime.threads.stacks import site_in
@@ -15,21 +15,29 @@ if TYPE_CHECKING:
 
 
 class Awaiting(NamedTuple):
-    """A task of an event loop that waits.
+    """A task of an event loop that stands at an ``await``.
 
     Parameters:
-        task: which one; its pending operation is the wait.
+        task: which one.
         stack: where its coroutines of the program stand, innermost last.
+        place: the same of the innermost one, as code and offset.
+        is_blocked: what it waits for has not come.
         holders: the tasks that it waits for, if it does not wait for anything else.
+        resource: stands for what it waits for.
+        label: how reports call that.
     """
 
     task: Task
     stack: tuple[Frame, ...]
+    place: tuple[Any, int]
+    is_blocked: bool
     holders: tuple[TaskId, ...]
+    resource: ResourceId
+    label: str
 
 
-def awaiting(execution: Execution) -> list[Awaiting]:
-    """The tasks that running event loops have, where they wait."""
+def unfinished_in_loops(execution: Execution) -> list[Awaiting]:
+    """The tasks that running event loops have, where they stand; changes nothing."""
     loops: LoopTasks | None = execution.loops
     if loops is None:
         return []
@@ -47,12 +55,26 @@ def awaiting(execution: Execution) -> list[Awaiting]:
             if (known := loops.known(awaited)) is not None and not awaited.done()
         )
         label = primitive or ("the end of other tasks" if holders else "a future")
-        state = execution.resources.state_named(f"{task.id}:awaited", label, label)
-        task.pending = Operation(WAIT, state.id, codes[-1])
+        stack = tuple(Frame(site_in(code, offset)) for code, offset in codes)
+        is_blocked = waiter is not None and not waiter.done()
+        found.append(
+            Awaiting(task, stack, codes[-1], is_blocked, holders, f"{task.id}:awaited", label)
+        )
+    return found
+
+
+def awaiting(execution: Execution) -> list[Awaiting]:
+    """The tasks that running event loops have, once nobody can go on.
+
+    Their pending operation is from then on that they wait.
+    """
+    found = unfinished_in_loops(execution)
+    for each in found:
+        task = each.task
+        state = execution.resources.state_named(each.resource, each.label, each.label)
+        task.pending = Operation(WAIT, state.id, each.place)
         task.waits_for = state
         task.blocked_since = _last_step(execution, task)
-        stack = tuple(Frame(site_in(code, offset)) for code, offset in codes)
-        found.append(Awaiting(task, stack, holders))
     return found
 
 
