@@ -48,7 +48,7 @@ from bohrbug.cli.native_options import (
 )
 from bohrbug.cli.programs import ProgramError, Script, program_named, program_of
 from bohrbug.cli.trust import check_trust, trust_option
-from bohrbug.debugger import ReplayDebugger
+from bohrbug.debugger.replay import ReplayDebugger
 from bohrbug.exploration.options import ExploreOptions
 from bohrbug.exploration.program_text import show_as_recorded
 from bohrbug.exploration.replaying import Replay

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import pytest
 
 from bohrbug.api import BohrbugFailure, write_reproduction
-from bohrbug.debugger import ReplayDebugger
+from bohrbug.debugger.replay import ReplayDebugger
 from bohrbug.exploration.explorer import Explorer
 from bohrbug.exploration.reproduction import (
     DIRECTORY,

@@ -90,8 +90,14 @@ def operation_words(standing: Standing, names: Names) -> str:
     return f"{words}; its timeout fires" if standing.readiness is Readiness.TIMED else words
 
 
-def draw_rows(paper: Paper, rows: Sequence[Row]) -> None:
-    """Print rows in columns."""
+def draw_rows(paper: Paper, rows: Sequence[Row], *, place_first: bool = False) -> None:
+    """Print rows in columns.
+
+    Parameters:
+        paper: where to.
+        rows: one for each line.
+        place_first: the places come before the words, and not behind them.
+    """
 
     def width(cells: Iterable[str], most: int = 200) -> int:
         return min(max((len(cell) for cell in cells), default=0), most)
@@ -109,9 +115,10 @@ def draw_rows(paper: Paper, rows: Sequence[Row]) -> None:
             line.append_text(paper.text(f"{row.label:>{labels}}  ", HEADING))
         colour = paper.style_of(row.task.partition(" ")[0])
         line.append_text(paper.text(f"{row.task:<{tasks}}  ", style or colour))
-        line.append_text(paper.text(f"{row.words:<{words}}  ", style))
+        done = paper.text(f"{row.words:<{words}}  ", style)
         if notes:
-            line.append_text(paper.text(f"{row.note:<{notes}}  ", WARNED))
-        line.append_text(paper.text(f"{row.place:<{places}}", style or HEADING))
-        line.append_text(paper.text(f"  {row.source}", style))
+            done.append_text(paper.text(f"{row.note:<{notes}}  ", WARNED))
+        place = paper.text(f"{row.place:<{places}}  ", style or HEADING)
+        line.append_text(place + done if place_first else done + place)
+        line.append_text(paper.text(row.source, style))
         paper.put(line)

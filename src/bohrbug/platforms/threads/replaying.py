@@ -50,6 +50,10 @@ class Debugger(Protocol):
         """An exception left a task."""
         ...
 
+    def stuck(self, execution: Execution, outcome: Outcome) -> None:
+        """No task can go on, and the execution ends so."""
+        ...
+
     def follow(self, failure: Failure) -> None:
         """From now on it is this failure that is replayed."""
         ...
@@ -314,3 +318,14 @@ class _Watched(ThreadExplainer):
         if self.active and self._debugger is not None:
             self._debugger.failed(execution, task, error)
         return super().exception(execution, task, error)
+
+    def stuck(self, execution: Execution) -> Outcome:
+        """No task can go on."""
+        outcome = super().stuck(execution)
+        if self.active and self._debugger is not None:
+            execution.suspended += 1
+            try:
+                self._debugger.stuck(execution, outcome)
+            finally:
+                execution.suspended -= 1
+        return outcome

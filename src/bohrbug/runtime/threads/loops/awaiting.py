@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bohrbug.model.operation import WAIT, Operation, ResourceId, TaskId
@@ -45,7 +46,7 @@ def unfinished_in_loops(execution: Execution) -> list[Awaiting]:
     for asyncio_task, task in loops.unfinished():
         if task.host is None:
             continue
-        codes, primitive = _chain(asyncio_task.get_coro())
+        codes, owner = codes_and_owner(asyncio_task.get_coro(), is_of_asyncio)
         if not codes:
             continue
         waiter = asyncio_task._fut_waiter
@@ -54,6 +55,7 @@ def unfinished_in_loops(execution: Execution) -> list[Awaiting]:
             for awaited in getattr(waiter, "_children", (waiter,))
             if (known := loops.known(awaited)) is not None and not awaited.done()
         )
+        primitive = "" if owner is None else type(owner).__name__
         label = primitive or ("the end of other tasks" if holders else "a future")
         stack = tuple(Frame(site_in(code, offset)) for code, offset in codes)
         is_blocked = waiter is not None and not waiter.done()
@@ -78,24 +80,29 @@ def awaiting(execution: Execution) -> list[Awaiting]:
     return found
 
 
-def _chain(coroutine: Any) -> tuple[list[tuple[Any, int]], str]:
-    """Where the coroutines of a task stand, up to what asyncio does for them.
+def codes_and_owner(
+    coroutine: Any, is_of_loop: Callable[[dict[str, Any]], bool]
+) -> tuple[list[tuple[Any, int]], Any]:
+    """Where the coroutines of a task stand, up to what its event loop does for them.
+
+    Parameters:
+        coroutine: the task's own.
+        is_of_loop: whether code is the event loop's, by its globals.
 
     Returns:
-        Code and offset of those of the program, the innermost last, and of which class of asyncio
-        the innermost one calls a method; "" if it calls none.
+        Code and offset of those of the program, the innermost last, and the object of the event
+        loop of which the innermost one calls a method; ``None`` if it calls none.
     """
     codes: list[tuple[Any, int]] = []
     while coroutine is not None:
         frame = getattr(coroutine, "cr_frame", None) or getattr(coroutine, "gi_frame", None)
         if frame is None:
             break
-        if is_of_asyncio(frame.f_globals):
-            owner = frame.f_locals.get("self")
-            return codes, "" if owner is None else type(owner).__name__
+        if is_of_loop(frame.f_globals):
+            return codes, frame.f_locals.get("self")
         codes.append((frame.f_code, max(frame.f_lasti, 0)))
         coroutine = getattr(coroutine, "cr_await", None) or getattr(coroutine, "gi_yieldfrom", None)
-    return codes, ""
+    return codes, None
 
 
 def _last_step(execution: Execution, task: Task) -> int:
