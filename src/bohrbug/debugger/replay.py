@@ -41,6 +41,9 @@ class ReplayDebugger:
         """From now on this failure is replayed."""
         self._stops.follow(failure)
 
+    def begin(self) -> None:
+        """Called when the replay begins."""
+
     def before_step(self, execution: Execution, step: int) -> None:
         """Called before every step once there are several tasks."""
         stop = None if self.quit else self._stops.at(execution, step, self._prompt.goal)

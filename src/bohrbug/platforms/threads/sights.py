@@ -54,6 +54,9 @@ class Onlooker:
         self._near = _near(failure)
         self.sights = Sights()
 
+    def begin(self) -> None:
+        """Called when the replay begins."""
+
     def before_step(self, execution: Execution, step: int) -> None:
         """Called before every step once there are several tasks, by the task that ran last.
 
