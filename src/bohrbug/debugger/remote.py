@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import os
+import re
 import sys
 import threading
 from collections.abc import Callable, Generator
@@ -23,6 +24,11 @@ _real_settrace = sys.settrace
 
 _PACKAGE = str(Path(__file__).absolute().parents[1]) + os.sep
 
+_OLDEST = (1, 8, 22)
+"""The first version that can be told not to trace the thread that stops by itself."""
+
+_INSTALL = "pip install 'bohrbug[debugpy]'"
+
 _Raised = tuple[type[BaseException], BaseException, TracebackType]
 
 
@@ -34,17 +40,23 @@ def load_debugpy() -> Any:
     """The module.
 
     Raises:
-        DebugpyError: it is not installed.
+        DebugpyError: it is not installed, or too old.
     """
     # It would warn of modules of the interpreter that can't be debugged, whatever is debugged.
     os.environ.setdefault("PYDEVD_DISABLE_FILE_VALIDATION", "1")
     try:
-        return importlib.import_module("debugpy")
+        debugpy = importlib.import_module("debugpy")
     except ImportError as error:
         raise DebugpyError(
-            f"debugpy, which speaks with the editor, is not installed ({error}): "
-            "pip install 'bohrbug[debugpy]'"
+            f"debugpy, which speaks with the editor, can't be imported ({error}): {_INSTALL}"
         ) from None
+    found = re.match(r"(\d+)\.(\d+)\.(\d+)", debugpy.__version__)
+    if found is not None and tuple(map(int, found.groups())) < _OLDEST:
+        oldest = ".".join(map(str, _OLDEST))
+        raise DebugpyError(
+            f"debugpy {debugpy.__version__} is too old, it has to be {oldest} or newer: {_INSTALL}"
+        )
+    return debugpy
 
 
 class RemoteDebugger:

@@ -107,6 +107,8 @@ def stuck_at(execution: Execution, outcome: Outcome) -> Stop | None:
         outcome: how it ends.
     """
     waiting = [*outcome.cycle, *(blocked.task for blocked in outcome.blocked)]
+    # First the one whose stack this is.
+    waiting.sort(key=lambda task: task != execution.current.id)
     for task in waiting:
         frame = program_frame(_frame_of(execution, task))
         if frame is not None:
