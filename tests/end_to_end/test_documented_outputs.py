@@ -114,6 +114,13 @@ CASES = [
     Case(f"{HOW_TO}/replay-and-debug.md", "Replay", tutorial=True, before=(SHOP,)),
     Case(f"{HOW_TO}/replay-and-debug.md", "Debug", tutorial=True, before=(SHOP,)),
     Case(
+        f"{HOW_TO}/replay-and-debug.md",
+        "What the tasks do",
+        programs={"transfers.py": "transfers.py"},
+        before=("bohrbug run --quiet transfers.py > report",),
+        columns=100,
+    ),
+    Case(
         f"{HOW_TO}/native-programs.md",
         "An example",
         before=(
