@@ -11,7 +11,7 @@ from types import FrameType
 from typing import Any
 
 from bohrbug.debugger.moment import Moment, NoSuchTaskError
-from bohrbug.debugger.stops import Goal, Stops, program_frame
+from bohrbug.debugger.stops import Goal, Stops, is_called_by_us, program_frame
 from bohrbug.model.operation import TaskId
 from bohrbug.model.outcome import Frame
 from bohrbug.runtime.threads.control import nobody
@@ -111,6 +111,10 @@ class Prompt(pdb.Pdb):
             # What comes next is a line that somebody has stepped to, in whatever task.
             self._running = None
             self._is_between = False
+
+    def stop_here(self, frame: FrameType) -> bool:
+        """Whether a step ends here: not in what the standard library does for the scheduler."""
+        return super().stop_here(frame) and not is_called_by_us(frame)
 
     def set_continue(self) -> None:
         """``continue``: no more stops but at breakpoints."""

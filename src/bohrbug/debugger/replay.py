@@ -9,6 +9,7 @@ from types import FrameType, TracebackType
 
 from bohrbug.debugger.prompt import Prompt
 from bohrbug.debugger.stops import Stops, failed_in_words, is_program, program_part, stuck_at
+from bohrbug.debugger.suspended_frames import tell_lines_of
 from bohrbug.exploration.result import Failure
 from bohrbug.model.operation import TaskId
 from bohrbug.model.outcome import Outcome
@@ -101,6 +102,7 @@ class ReplayDebugger:
     def _trace(self, execution: Execution) -> None:
         """Stop at breakpoints, and after ``step`` or ``next`` at the next line, in any task."""
         prompt = self._prompt
+        codes = set()
         for task in execution.alive:
             if task is execution.current:
                 frame: FrameType | None = sys._getframe()
@@ -109,6 +111,7 @@ class ReplayDebugger:
             while frame is not None:
                 if is_program(frame):
                     frame.f_trace = prompt.trace_dispatch
+                    codes.add(frame.f_code)
                 prompt.botframe = frame
                 frame = frame.f_back
         if prompt.goes_on:
@@ -118,6 +121,7 @@ class ReplayDebugger:
         else:
             prompt.set_step()
         sys.settrace(prompt.trace_dispatch)
+        tell_lines_of(codes)
 
     def close(self) -> None:
         """No stops any more."""

@@ -11,6 +11,7 @@ from bohrbug.exploration.result import Failure
 from bohrbug.model.operation import TaskId
 from bohrbug.model.outcome import Outcome
 from bohrbug.model.trace import Trace
+from bohrbug.paths import is_standard_file
 from bohrbug.runtime.threads.execution import Execution
 from bohrbug.runtime.threads.task import Task
 
@@ -152,6 +153,14 @@ def is_program(frame: FrameType) -> bool:
     """Whether a frame is of the tested program, or of a library, and not ours."""
     module = str(frame.f_globals.get("__name__", ""))
     return module.partition(".")[0] not in _OWN and module != "threading"
+
+
+def is_called_by_us(innermost: FrameType) -> bool:
+    """Whether a frame is of the standard library, which works for us and not for the program."""
+    frame: FrameType | None = innermost
+    while frame is not None and is_standard_file(frame.f_code.co_filename):
+        frame = frame.f_back
+    return frame is not None and frame is not innermost and not is_program(frame)
 
 
 def program_frame(frame: FrameType | None) -> FrameType | None:
