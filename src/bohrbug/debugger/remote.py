@@ -101,7 +101,7 @@ class RemoteDebugger:
         """Wait for the editor; what was executed before is nothing for it.
 
         Raises:
-            DebugpyError: nothing can listen there.
+            DebugpyError: nothing can listen there, or the user has waited long enough.
         """
         if self._is_attached:
             return
@@ -118,7 +118,10 @@ class RemoteDebugger:
         _module("pydevd_tracing").restore_sys_set_trace_func()
         with self._around():
             self._say(f"waiting for an editor to attach at {Address(host, port)}")
-        self._debugpy.wait_for_client()
+        try:
+            self._debugpy.wait_for_client()
+        except KeyboardInterrupt:
+            raise DebugpyError("interrupted before an editor has attached") from None
         api = _module("_pydevd_bundle.pydevd_api").PyDevdAPI()
         # Frames of these are neither traced nor shown.
         own = (os.path.dirname(self._debugpy.__file__) + os.sep, _PACKAGE)
