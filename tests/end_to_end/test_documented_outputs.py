@@ -180,6 +180,12 @@ CASES = [
         programs={"shop.py": "step_shop.py"},
         columns=100,
     ),
+    Case(
+        f"{HOW_TO}/step-through-a-schedule.md",
+        "In columns",
+        programs={"shop.py": "step_shop.py"},
+        columns=100,
+    ),
     Case(f"{HOW_TO}/tests-that-are-not-deterministic.md", "How it shows"),
     Case(
         f"{HOW_TO}/tests-that-are-not-deterministic.md",

@@ -35,6 +35,9 @@ MOST_NEW_STEPS = 30
 MOST_PRINTED = 20
 """Lines that are shown of what the test has printed since the last stop."""
 
+STEPS_IN_LANES = 12
+"""Steps that are shown in columns at each stop, if nobody says how many."""
+
 LINES_AROUND = 5
 """Lines of the source that are listed before and after the one in question."""
 
@@ -65,10 +68,15 @@ class DecisionReport:
 
     Parameters:
         console: where to print to.
+
+    Attributes:
+        lanes: how many of the last steps are shown at each stop, one column per task; 0: those
+            since the last stop, one below the other.
     """
 
     def __init__(self, console: Console) -> None:
         self._console = console
+        self.lanes = 0
 
     def _paper(self, view: View) -> Paper:
         tasks = list(view.trace.task_infos) or sorted(set(view.trace.tasks), key=task_order)
@@ -80,7 +88,10 @@ class DecisionReport:
         """Print what was done since the last stop, and the decision."""
         names = names_of(view)
         paper = self._paper(view)
-        self._draw_new_steps(view, paper, names)
+        if self.lanes:
+            self._draw_lanes(view, paper, names)
+        else:
+            self._draw_new_steps(view, paper, names)
         lines = view.printed.rstrip().splitlines()
         if lines:
             paper.gap()
@@ -102,6 +113,18 @@ class DecisionReport:
         if first > view.since:
             paper.put(paper.text(f"{plural(first - view.since, 'step')} not shown", QUIET))
         draw_rows(paper, list(_done(trace, first, names)))
+
+    def _draw_lanes(self, view: View, paper: Paper, names: Names) -> None:
+        trace = view.trace
+        first = max(len(trace) - self.lanes, 0)
+        if first == len(trace):
+            return
+        paper.gap()
+        if first:
+            paper.put(paper.text(f"{plural(first, 'earlier step')} not shown", QUIET))
+        only = range(first, len(trace))
+        schedule = schedule_of(trace, trace.preemptions(), names, full=True, only=only)
+        draw_schedule(paper, schedule, names)
 
     def _draw_decision(self, view: View, decision: Decision, paper: Paper, names: Names) -> None:
         glyphs = paper.glyphs
