@@ -242,3 +242,33 @@ def test_the_prompt_tells_of_tasks_of_event_loops(folder: Folder) -> None:
     assert "blocked on the end of other tasks, held by 0.2.1 and 0.2.2" in said[1]
     assert "Task 0.2.1 (increment) is late here, before its resume (late.py:10)" in said[2]
     assert "late.py:16  later" in said[3]
+
+
+EARLY = """\
+import threading
+
+
+def test_patience():
+    ready = threading.Event()
+    thread = threading.Thread(target=ready.set)
+    thread.start()
+    in_time = ready.wait(5)
+    thread.join()
+    assert in_time
+"""
+
+
+def test_a_timeout_that_fires_early_is_a_stop(folder: Folder) -> None:
+    file = str(folder.write_failing("early.py", EARLY, "early:test_patience"))
+    done = folder.bohrbug(
+        "replay", "--pdb", file, stdin="tasks\nwhy\nwhy 0.1\nc\nc\n", COLUMNS="150"
+    )
+    said = [" ".join(part.split()) for part in done.out.split("(bohrbug pdb) ")]
+    assert said[0].startswith("Task 0 (MainThread) waits here, and its timeout fires early."), said
+    assert "0 MainThread test early.py:8 next: wait Event ready; its timeout fires" in said[1]
+    assert said[2] == (
+        "Task 0 (MainThread, test) waits for Event ready (early.py:8); another task has to set it. "
+        "Its timeout fires next."
+    )
+    assert said[3].startswith("Task 0.1 (Thread-1, Event.set) is ready: the plan runs task 0 (Main")
+    assert "reproduced in 1 of 1 replay" in done.out

@@ -91,7 +91,9 @@ class Stops:
         # The scheduler has suspended control for the time of this call.
         frame = program_frame(sys._getframe())
         if trace.has_fired(step):
-            words = f"{in_words(running)} stops here, and a timeout fires: task {then} runs."
+            words = f"{in_words(running)} waits here, and its timeout fires early."
+            if then != running.id:
+                words = f"{in_words(running)} stops here: a timeout of task {then} fires early."
         else:
             words = (
                 f"{in_words(running)} is preempted here, before this line goes on; "

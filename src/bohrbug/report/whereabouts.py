@@ -105,6 +105,8 @@ def _state_in_words(at: Whereabouts, standing: Standing, names: Names) -> str:
         return "runs an event loop"
     if readiness in (Readiness.ENDED, Readiness.RUNNING):
         return "ended" if readiness is Readiness.ENDED else "runs"
+    if readiness is Readiness.TIMED and at.runs_next(standing.task):
+        return f"next: {operation_words(standing, names).removeprefix('waits: ')}"
     if readiness in _WAITING:
         return _blocked_in_words(standing, names)
     state = "ready"
@@ -157,7 +159,8 @@ def why_in_words(at: Whereabouts, standing: Standing, names: Names) -> list[str]
     elif last is not None:
         said.append(_not_blocked(at, last, names))
     if standing.readiness is Readiness.TIMED:
-        said.append("Its timeout may fire.")
+        fires = "fires next" if at.runs_next(standing.task) else "may fire"
+        said.append(f"Its timeout {fires}.")
     return said
 
 
@@ -208,7 +211,7 @@ def _without_holder(at: Whereabouts, waiting: BlockedTask, names: Names) -> str:
     signal = signal_words(waiting, names.type(waiting.operation.resource))
     if at.is_over:
         return f"; nobody is left who could {signal}"
-    return f"; nobody holds it, another task has to {signal}"
+    return f"; another task has to {signal}"
 
 
 def _not_blocked(at: Whereabouts, standing: Standing, names: Names) -> str:
