@@ -7,10 +7,7 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
-PAGES = sorted(
-    path for place in ("*.md", "docs/**/*.md", "benchmarks/**/*.md") for path in ROOT.glob(place)
-)
+from tests.documentation import PAGES, ROOT
 
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 CODE = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)

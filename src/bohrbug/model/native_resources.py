@@ -18,7 +18,10 @@ SYNCHRONISERS = (
 DESCRIPTORS = ("descriptor", "socket", "pipe", "message queue", "semaphore set")
 """Types of what a descriptor, or a number that the kernel has given, stands for."""
 
-MADE_BY_CALLS = frozenset({*SYNCHRONISERS, *DESCRIPTORS})
+SHARED_WITHOUT_LOCKS = ("file", "file name", "stream", "process state")
+"""Types of what tasks of native programs share beside memory."""
+
+MADE_BY_CALLS = frozenset({*SYNCHRONISERS, *DESCRIPTORS, *SHARED_WITHOUT_LOCKS})
 """Types of resources that a program makes, connects and destroys by calls of the C library."""
 
 ANY_CHILD = "any child process"

@@ -311,11 +311,11 @@ def seen_in(segment: Segment, reading: Reading) -> Seen:
             race, pair = made
             races.append(SeenRace(race, raw))
             places[pair[0]] = places[pair[1]] = None
-    if record.watch == WATCH_SHARED:
-        for raw in record.shared_place[: record.shared_places]:
-            place = reading.place(raw.place, raw.process)
-            if place is not None:
-                places[place] = None
+    # Where that was asked for; and of memory that processes share, in which no races are seen.
+    for raw in record.shared_place[: record.shared_places]:
+        place = reading.place(raw.place, raw.process)
+        if place is not None:
+            places[place] = None
     return Seen(True, tuple(races), tuple(places), bool(record.gave_up), int(record.tired_places))
 
 

@@ -9,7 +9,7 @@ import ctypes
 import struct
 from ctypes import c_char, c_int32, c_int64, c_uint8, c_uint16, c_uint32, c_uint64
 
-from bohrbug.model.native_resources import SYNCHRONISERS
+from bohrbug.model.native_resources import SHARED_WITHOUT_LOCKS, SYNCHRONISERS
 from bohrbug.model.operation import (
     ACQUIRE,
     BEGIN,
@@ -96,6 +96,19 @@ MEMORY = "memory"
 STORE_BUFFER = "store buffer"
 """The type of entries of store buffers."""
 
+PROCESS_STATE = "process state"
+"""The type of what all threads of a process share without a lock."""
+
+STATES = (
+    "the working directory",
+    "the file mode creation mask",
+    "the environment",
+    "the locale",
+    "the random numbers of rand() and random()",
+    "the signal handlers",
+)
+"""``enum process_state`` of ``shim/process_state.h``, in the words of reports."""
+
 FAULT = "fault"
 """The type of calls that fail by a data choice."""
 
@@ -136,6 +149,7 @@ TYPES = (
     FAULT,
     MEMORY,
     STORE_BUFFER,
+    *SHARED_WITHOUT_LOCKS,
 )
 """``enum type``, in the words of reports."""
 

@@ -254,6 +254,8 @@ class Naming:
             return Resource(id, type, f"{call} fails with {error}")
         if type == layout.CHILDREN:
             return Resource(id, type, ANY_CHILD)
+        if type == layout.PROCESS_STATE:
+            return Resource(id, type, layout.STATES[record.address & 0xFF])
         if type == layout.DESCRIPTOR:
             type = layout.KINDS_OF_DESCRIPTORS.get(record.space & ~layout.SHARED_BIT, type)
             if type == layout.SOCKET:

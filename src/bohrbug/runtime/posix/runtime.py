@@ -45,6 +45,12 @@ from bohrbug.runtime.posix.trace_reading import TraceReader
 from bohrbug.runtime.posix.watching import Watch, kill_all
 from bohrbug.runtime.protocol import Executed, Foresight, Guard, NoGuard
 
+NOT_EXECUTED = 127
+"""The exit code of a program that the loader has ended."""
+
+LACKS_SYMBOL = b"symbol lookup error"
+"""What the loader says then, of a function that it looks up when it is called first."""
+
 Explainer = Callable[[Reading, Trace, Ended, Printed], Outcome]
 """Turns how an execution ended into an outcome; the monitors do."""
 
@@ -325,6 +331,9 @@ class NativeRuntime:
                 f"the program ended before it (exit code {ended.code}): "
                 + made.printed.stderr.decode("utf-8", "replace").strip()
             )
+        if ended.code == NOT_EXECUTED and LACKS_SYMBOL in made.printed.stderr:
+            said = made.printed.stderr.decode("utf-8", "replace").strip()
+            raise UnsupportedError(f"{self.command[0]} can't be executed under control: {said}")
         self.means.hooks.check(segment)
         if self.settings.memory == TSO and not segment.accesses.takes_part:
             raise UnsupportedError(

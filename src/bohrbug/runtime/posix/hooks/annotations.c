@@ -75,6 +75,21 @@ EXPORT void AnnotateThreadName(const char *file, int line, const char *name) {
 EXPORT void AnnotateEnableRaceDetection(const char *file, int line, int enable) {
     (void)file, (void)line, (void)enable;
 }
+/* Declared by headers of dynamic annotations, and called unless they are told not to. */
+#define WITHOUT_EFFECT_ON(name) \
+    EXPORT void name(const char *file, int line, const volatile void *what) { \
+        (void)file, (void)line, (void)what; \
+    }
+WITHOUT_EFFECT_ON(AnnotateCondVarSignal)
+WITHOUT_EFFECT_ON(AnnotateCondVarSignalAll)
+WITHOUT_EFFECT_ON(AnnotateMutexIsNotPHB)
+WITHOUT_EFFECT_ON(AnnotateMutexIsUsedAsCondVar)
+WITHOUT_EFFECT_ON(AnnotateNoOp)
+WITHOUT_EFFECT_ON(AnnotatePCQCreate)
+WITHOUT_EFFECT_ON(AnnotatePCQDestroy)
+WITHOUT_EFFECT_ON(AnnotateRWLockCreateStatic)
+WITHOUT_EFFECT_ON(AnnotateTraceMemory)
+EXPORT int RunningOnValgrind(void) { return 0; }
 EXPORT void __tsan_ignore_thread_begin(void) {}
 EXPORT void __tsan_ignore_thread_end(void) {}
 EXPORT void __tsan_flush_memory(void) {}
@@ -112,4 +127,13 @@ EXPORT void __cxa_guard_release(uint64_t *guard) {
     if (!real) real = (void (*)(uint64_t *))dlsym(RTLD_NEXT, "__cxa_guard_release");
     publish(guard, PLACE);
     real(guard);
+}
+
+/* -- the end of a process --------------------------------------------------------------------- */
+
+int __cxa_atexit(void (*function)(void *), void *argument, void *module);
+
+/* The C library has it in each program, but for those that found the sanitizer's when they were linked. */
+EXPORT int atexit(void (*function)(void)) {
+    return __cxa_atexit((void (*)(void *))(uintptr_t)function, NULL, NULL);
 }

@@ -3,13 +3,14 @@
  * Memory that is allocated is new, whoever had it before: the allocator's own locks, which order
  * the two, can't be seen.
  */
-#include <dlfcn.h>
 #include <errno.h>
 #include <malloc.h>
 #include <string.h>
 #include <sys/mman.h>
 
+#include "next.h"
 #include "shadow.h"
+#include "shared_memory.h"
 #include "watching.h"
 
 #define EXPORT __attribute__((visibility("default")))
@@ -87,8 +88,6 @@ EXPORT int posix_memalign(void **block, size_t alignment, size_t size) {
 
 /* -- of C++: so that what is told of is in the program, and not in its library ------------------ */
 
-static void *next(const char *name) { return dlsym(RTLD_NEXT, name); }
-
 #define NEW(name) \
     EXPORT void *name(size_t size) { \
         static void *(*real)(size_t); \
@@ -115,57 +114,11 @@ EXPORT void *mmap(void *wanted, size_t size, int rights, int flags, int fd, off_
     static void *(*real)(void *, size_t, int, int, int, off_t);
     if (!real) real = (void *(*)(void *, size_t, int, int, int, off_t))next("mmap");
     void *memory = real(wanted, size, rights, flags, fd, offset);
-    if (memory != MAP_FAILED && now.epoch) shadow_clear((uint64_t)(uintptr_t)memory, size);
+    if (memory == MAP_FAILED) return memory;
+    if (now.epoch) shadow_clear((uint64_t)(uintptr_t)memory, size);
+    if (flags & MAP_SHARED) memory_is_shared(memory, size);
     return memory;
 }
 EXPORT void *mmap64(void *wanted, size_t size, int rights, int flags, int fd, off64_t offset) {
     return mmap(wanted, size, rights, flags, fd, (off_t)offset);
-}
-
-/* -- blocks of bytes ---------------------------------------------------------------------------- */
-
-static void range(const void *address, size_t size, enum kind kind, const void *caller) {
-    if (now.epoch && size && is_instrumented(caller))
-        access_slowly((uint64_t)(uintptr_t)address, size, kind, (uint64_t)(uintptr_t)caller);
-}
-
-#define REAL_OF(name) \
-    static __typeof__(&name) real; \
-    if (__builtin_expect(!real, 0)) real = (__typeof__(&name))next(#name)
-
-EXPORT void *memcpy(void *restrict target, const void *restrict source, size_t size) {
-    REAL_OF(memcpy);
-    range(source, size, READ, __builtin_return_address(0));
-    range(target, size, WRITE, __builtin_return_address(0));
-    return real(target, source, size);
-}
-EXPORT void *memmove(void *target, const void *source, size_t size) {
-    REAL_OF(memmove);
-    range(source, size, READ, __builtin_return_address(0));
-    range(target, size, WRITE, __builtin_return_address(0));
-    return real(target, source, size);
-}
-EXPORT void *memset(void *target, int value, size_t size) {
-    REAL_OF(memset);
-    range(target, size, WRITE, __builtin_return_address(0));
-    return real(target, value, size);
-}
-
-/* Of clang 15 and newer. */
-EXPORT void *__tsan_memcpy(void *target, const void *source, size_t size) {
-    REAL_OF(memcpy);
-    range(source, size, READ, __builtin_return_address(0));
-    range(target, size, WRITE, __builtin_return_address(0));
-    return real(target, source, size);
-}
-EXPORT void *__tsan_memmove(void *target, const void *source, size_t size) {
-    REAL_OF(memmove);
-    range(source, size, READ, __builtin_return_address(0));
-    range(target, size, WRITE, __builtin_return_address(0));
-    return real(target, source, size);
-}
-EXPORT void *__tsan_memset(void *target, int value, size_t size) {
-    REAL_OF(memset);
-    range(target, size, WRITE, __builtin_return_address(0));
-    return real(target, value, size);
 }

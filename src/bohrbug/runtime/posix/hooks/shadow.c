@@ -299,6 +299,7 @@ bool meets_other(uint64_t address, bool writes) {
 
 void access_slowly(uint64_t address, size_t size, enum kind kind, uint64_t place) {
     bool was_point = false;
+    if (shares_memory) note_if_shared(address, place);
     if (wants_closer_look(place) && control->task() != NONE) {
         if (settling) settle();
         was_point = is_point(place);

@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "../shim/accesses.h"
+#include "shared_memory.h"
 
 /* Of four bytes of the program.  Epochs are 0 where nothing was seen; places have 31 bits. */
 struct cell {
@@ -79,7 +80,7 @@ static inline void access_at(const volatile void *pointer, size_t size, bool is_
     if (!epoch) return;
     uint64_t address = (uint64_t)(uintptr_t)pointer;
     enum kind kind = is_write ? WRITE : READ;
-    if (wants_closer_look(place) || size > 8) {
+    if (wants_closer_look(place) || size > 8 || __builtin_expect(shares_memory, 0)) {
         access_slowly(address, size, kind, place);
         return;
     }

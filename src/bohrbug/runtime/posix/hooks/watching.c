@@ -317,9 +317,13 @@ static void thread_begins(uint64_t low, uint64_t size) {
     if (now.epoch) shadow_clear(low, size);
 }
 
+static void touched_by_kernel(uint64_t address, size_t size, enum kind kind, uint64_t site) {
+    if (now.epoch && is_instrumented((const void *)(uintptr_t)site)) record(address, size, kind, site);
+}
+
 static const struct hooks ours = {&now,   begin,     forked,  thread_begins,
                                   settle, &settling, &working, race_seen, witness_done,
-                                  heap_allocated, heap_freed};
+                                  heap_allocated, heap_freed, touched_by_kernel};
 const struct control *control;
 
 extern __typeof__(bohrbug_take_hooks) bohrbug_take_hooks __attribute__((weak));

@@ -8,6 +8,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <sys/types.h>
 
 #include "segment.h"
 
@@ -208,6 +209,8 @@ struct hooks {
     /* Blocks of the heap that are kept when they are freed, and given out again. */
     void (*allocated)(uint64_t address, size_t size, uint64_t site);
     void (*freed)(uint64_t address, size_t size, uint64_t site, bool is_kept);
+    /* The kernel has read or written memory for the program. */
+    void (*touched)(uint64_t address, size_t size, enum kind kind, uint64_t site);
 };
 
 struct control {
@@ -248,6 +251,11 @@ const struct control *bohrbug_take_hooks(const struct hooks *hooks);
 extern const struct hooks *hooks OWN;
 
 static inline bool accesses_watched(void) { return hooks && hooks->now; }
+
+/* A call at this place has let the kernel read or write so many bytes; a negative number is an error. */
+static inline void touched(const void *buffer, ssize_t size, enum kind kind, uint64_t site) {
+    if (hooks && size > 0) hooks->touched((uint64_t)(uintptr_t)buffer, (size_t)size, kind, site);
+}
 
 /* The resource that stands for memory at an address, which is plain or atomic (VARIABLE, ATOMIC). */
 uint32_t memory_resource(const void *address, size_t size, enum type type, uint64_t site);

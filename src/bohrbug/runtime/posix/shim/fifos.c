@@ -10,6 +10,7 @@
 
 #include "clock.h"
 #include "descriptors.h"
+#include "files.h"
 #include "real.h"
 #include "trying.h"
 
@@ -106,6 +107,7 @@ static bool waits_for_other_end(int folder, const char *path, int flags) {
         CONTROLLED(name, path, flags, mode); \
         if (waits_for_other_end(AT_FDCWD, path, flags)) \
             return open_fifo(AT_FDCWD, path, flags, mode, SITE); \
+        file_opening(AT_FDCWD, path, flags, SITE); \
         return REAL(name)(path, flags, mode); \
     }
 
@@ -121,6 +123,7 @@ OPENS(open64)
         CONTROLLED(name, folder, path, flags, mode); \
         if (waits_for_other_end(folder, path, flags)) \
             return open_fifo(folder, path, flags, mode, SITE); \
+        file_opening(folder, path, flags, SITE); \
         return REAL(name)(folder, path, flags, mode); \
     }
 
@@ -133,6 +136,7 @@ OPENS_AT(openat64)
         CONTROLLED(name, path, flags); \
         if (waits_for_other_end(AT_FDCWD, path, flags)) \
             return open_fifo(AT_FDCWD, path, flags, 0, SITE); \
+        file_opening(AT_FDCWD, path, flags, SITE); \
         return REAL(name)(path, flags); \
     }
 
@@ -157,6 +161,7 @@ static FILE *stream_of(const char *path, const char *mode, uint64_t site) {
         CONTROLLED(name, path, mode); \
         bool both = strchr(mode, '+') != NULL; \
         if (!both && is_fifo(AT_FDCWD, path)) return stream_of(path, mode, SITE); \
+        file_opening(AT_FDCWD, path, *mode == 'r' ? 0 : *mode == 'w' ? O_CREAT | O_TRUNC : O_CREAT, SITE); \
         return REAL(name)(path, mode); \
     }
 

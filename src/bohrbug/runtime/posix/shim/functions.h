@@ -76,7 +76,17 @@
     F(fwrite) F(fwrite_unlocked) F(fputs) F(fputs_unlocked) F(puts) F(fputc) F(putc) \
     F(fputc_unlocked) F(putc_unlocked) F(__overflow) F(putchar) F(vfprintf) F(__vfprintf_chk) \
     F(printf) F(fprintf) F(vprintf) F(__printf_chk) F(__fprintf_chk) \
-    F(fflush) F(fflush_unlocked) F(fclose) \
+    F(fflush) F(fflush_unlocked) F(fclose) F(flockfile) F(ftrylockfile) F(funlockfile) \
+    F(fseek) F(fseeko) F(fseeko64) F(ftell) F(ftello) F(ftello64) F(rewind) \
+    /* what is in files, and what they are called */ \
+    F(pread) F(pread64) F(preadv) F(preadv64) F(pwrite) F(pwrite64) F(pwritev) F(pwritev64) \
+    F(lseek) F(lseek64) F(ftruncate) F(ftruncate64) F(posix_fallocate) F(posix_fallocate64) \
+    F(fstat) F(fstat64) F(stat) F(stat64) F(lstat) F(lstat64) F(fstatat) F(fstatat64) F(access) F(faccessat) \
+    F(truncate) F(truncate64) F(creat) F(creat64) F(unlink) F(unlinkat) F(remove) F(rename) F(renameat) \
+    F(link) F(linkat) F(symlink) F(symlinkat) F(readlink) F(readlinkat) F(mkdir) F(mkdirat) F(rmdir) \
+    /* what all threads of a process share */ \
+    F(chdir) F(fchdir) F(getcwd) F(umask) F(getenv) F(secure_getenv) F(setenv) F(unsetenv) F(putenv) F(clearenv) \
+    F(setlocale) F(rand) F(srand) F(random) F(srandom) \
     /* not reentrant */ \
     F(asctime) F(ctime) F(gmtime) F(localtime) F(getdate) F(strtok) F(gethostbyname) \
     F(gethostbyname2) F(gethostbyaddr) F(gethostent) F(getnetbyname) F(getnetbyaddr) F(getnetent) \

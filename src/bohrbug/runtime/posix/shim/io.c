@@ -1,4 +1,4 @@
-/* Reading and writing of pipes and sockets.  Files never block, and are left alone. */
+/* Reading and writing of pipes, sockets and files. */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -12,9 +12,11 @@
 #include <sys/stat.h>
 #include <sys/uio.h>
 
+#include "accesses.h"
 #include "clock.h"
 #include "descriptors.h"
 #include "faults.h"
+#include "files.h"
 #include "real.h"
 #include "signals.h"
 #include "timers.h"
@@ -33,13 +35,17 @@ static bool is_pipe(int fd) {
 
 EXPORT ssize_t read(int fd, void *buffer, size_t count) {
     CONTROLLED(read, fd, buffer, count);
+    file_operation(SET, fd, SITE);
     if (descriptor_may_block(fd) && !descriptor_operation(GET, fd, POLLIN, SITE)) return -1;
     if (connection_fails(RECV_FAULT, fd, SITE)) return -1;
-    return REAL(read)(fd, buffer, count);
+    ssize_t size = REAL(read)(fd, buffer, count);
+    touched(buffer, size, WRITE, SITE);
+    return size;
 }
 
 EXPORT ssize_t readv(int fd, const struct iovec *parts, int count) {
     CONTROLLED(readv, fd, parts, count);
+    file_operation(SET, fd, SITE);
     if (descriptor_may_block(fd) && !descriptor_operation(GET, fd, POLLIN, SITE)) return -1;
     if (connection_fails(RECV_FAULT, fd, SITE)) return -1;
     return REAL(readv)(fd, parts, count);
@@ -47,6 +53,8 @@ EXPORT ssize_t readv(int fd, const struct iovec *parts, int count) {
 
 EXPORT ssize_t write(int fd, const void *buffer, size_t count) {
     CONTROLLED(write, fd, buffer, count);
+    file_operation(SET, fd, SITE);
+    touched(buffer, (ssize_t)count, READ, SITE);
     if (!descriptor_may_block(fd)) return REAL(write)(fd, buffer, count);
     size_t written = 0;
     do {
@@ -63,6 +71,7 @@ EXPORT ssize_t write(int fd, const void *buffer, size_t count) {
 
 EXPORT ssize_t writev(int fd, const struct iovec *parts, int count) {
     CONTROLLED(writev, fd, parts, count);
+    file_operation(SET, fd, SITE);
     if (descriptor_may_block(fd) && !descriptor_operation(PUT, fd, POLLOUT, SITE)) return -1;
     if (connection_fails(SEND_FAULT, fd, SITE)) return -1;
     return REAL(writev)(fd, parts, count);
@@ -70,6 +79,7 @@ EXPORT ssize_t writev(int fd, const struct iovec *parts, int count) {
 
 EXPORT int close(int fd) {
     CONTROLLED(close, fd);
+    file_operation(SET, fd, SITE);
     descriptor_change(fd, SITE);
     timer_closed(fd);
     int result = REAL(close)(fd);
@@ -79,12 +89,14 @@ EXPORT int close(int fd) {
 
 EXPORT int dup2(int from, int to) {
     CONTROLLED(dup2, from, to);
+    file_operation(SET, to, SITE);
     if (from != to) descriptor_change(to, SITE);
     return REAL(dup2)(from, to);
 }
 
 EXPORT int dup3(int from, int to, int flags) {
     CONTROLLED(dup3, from, to, flags);
+    file_operation(SET, to, SITE);
     descriptor_change(to, SITE);
     return REAL(dup3)(from, to, flags);
 }
@@ -99,7 +111,9 @@ EXPORT ssize_t recv(int fd, void *buffer, size_t length, int flags) {
     CONTROLLED(recv, fd, buffer, length, flags);
     if (!socket_operation(GET, fd, flags, POLLIN, SITE)) return -1;
     if (connection_fails(RECV_FAULT, fd, SITE)) return -1;
-    return REAL(recv)(fd, buffer, length, flags);
+    ssize_t size = REAL(recv)(fd, buffer, length, flags);
+    touched(buffer, size < (ssize_t)length ? size : (ssize_t)length, WRITE, SITE);
+    return size;
 }
 
 EXPORT ssize_t recvfrom(int fd, void *buffer, size_t length, int flags, struct sockaddr *address,
@@ -107,7 +121,9 @@ EXPORT ssize_t recvfrom(int fd, void *buffer, size_t length, int flags, struct s
     CONTROLLED(recvfrom, fd, buffer, length, flags, address, size);
     if (!socket_operation(GET, fd, flags, POLLIN, SITE)) return -1;
     if (connection_fails(RECV_FAULT, fd, SITE)) return -1;
-    return REAL(recvfrom)(fd, buffer, length, flags, address, size);
+    ssize_t received = REAL(recvfrom)(fd, buffer, length, flags, address, size);
+    touched(buffer, received < (ssize_t)length ? received : (ssize_t)length, WRITE, SITE);
+    return received;
 }
 
 EXPORT ssize_t recvmsg(int fd, struct msghdr *message, int flags) {
@@ -121,6 +137,7 @@ EXPORT ssize_t send(int fd, const void *buffer, size_t length, int flags) {
     CONTROLLED(send, fd, buffer, length, flags);
     if (!socket_operation(PUT, fd, flags, POLLOUT, SITE)) return -1;
     if (connection_fails(SEND_FAULT, fd, SITE)) return -1;
+    touched(buffer, (ssize_t)length, READ, SITE);
     return REAL(send)(fd, buffer, length, flags);
 }
 
@@ -129,6 +146,7 @@ EXPORT ssize_t sendto(int fd, const void *buffer, size_t length, int flags,
     CONTROLLED(sendto, fd, buffer, length, flags, address, size);
     if (!socket_operation(PUT, fd, flags, POLLOUT, SITE)) return -1;
     if (connection_fails(SEND_FAULT, fd, SITE)) return -1;
+    touched(buffer, (ssize_t)length, READ, SITE);
     return REAL(sendto)(fd, buffer, length, flags, address, size);
 }
 

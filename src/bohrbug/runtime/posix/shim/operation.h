@@ -52,6 +52,7 @@ static inline uint8_t gate_of(const struct resource *resource, enum kind kind) {
     case MUTEX:
     case SPINLOCK:
     case ONCE:
+    case STREAM:
         return resource->owner.task == NONE ? GATED | OPEN : GATED;
     case SEMAPHORE:
         return resource->value > 0 ? GATED | OPEN : GATED;

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "descriptors.h"
+#include "file_streams.h"
 #include "real.h"
 
 #undef fwrite_unlocked
@@ -25,13 +26,6 @@
 #define NOT_FULLY_BUFFERED (0x0002 | 0x0200)
 /* More than most calls of printf write. */
 #define FORMATTED 1024
-
-static bool is_ours(FILE *stream) {
-    int error = errno;
-    int fd = stream ? fileno(stream) : -1;
-    errno = error;
-    return controlled() && fd >= 0 && descriptor_may_block(fd);
-}
 
 /* Waits if writing so many bytes may empty the buffer. */
 static void make_room(FILE *stream, size_t bytes, uint64_t site) {
@@ -60,30 +54,30 @@ static size_t write_items(const void *buffer, size_t size, size_t count, FILE *s
     return size ? written / size : 0;
 }
 
-#define WRITES_ITEMS(name) \
+#define WRITES_ITEMS(name, part) \
     EXPORT size_t name(const void *restrict buffer, size_t size, size_t count, \
                        FILE *restrict stream) { \
-        if (!is_ours(stream)) return REAL(name)(buffer, size, count, stream); \
+        if (!stream_may_block(stream, part, SITE)) return REAL(name)(buffer, size, count, stream); \
         GUARD; \
         return write_items(buffer, size, count, stream, SITE); \
     }
 
-WRITES_ITEMS(fwrite)
-WRITES_ITEMS(fwrite_unlocked)
+WRITES_ITEMS(fwrite, WHOLE_CALL)
+WRITES_ITEMS(fwrite_unlocked, UNLOCKED_CALL)
 
-#define WRITES_TEXT(name) \
+#define WRITES_TEXT(name, part) \
     EXPORT int name(const char *restrict text, FILE *restrict stream) { \
-        if (!is_ours(stream)) return REAL(name)(text, stream); \
+        if (!stream_may_block(stream, part, SITE)) return REAL(name)(text, stream); \
         GUARD; \
         size_t length = strlen(text); \
         return write_items(text, 1, length, stream, SITE) == length ? 1 : EOF; \
     }
 
-WRITES_TEXT(fputs)
-WRITES_TEXT(fputs_unlocked)
+WRITES_TEXT(fputs, WHOLE_CALL)
+WRITES_TEXT(fputs_unlocked, UNLOCKED_CALL)
 
 EXPORT int puts(const char *text) {
-    if (!is_ours(stdout)) return REAL(puts)(text);
+    if (!stream_may_block(stdout, WHOLE_CALL, SITE)) return REAL(puts)(text);
     GUARD;
     size_t length = strlen(text);
     return write_items(text, 1, length, stdout, SITE) == length &&
@@ -94,7 +88,7 @@ EXPORT int puts(const char *text) {
 
 #define WRITES_A_CHARACTER(name) \
     EXPORT int name(int character, FILE *stream) { \
-        if (is_ours(stream)) { \
+        if (stream_may_block(stream, CHARACTER, SITE)) { \
             GUARD; \
             make_room(stream, 1, SITE); \
         } \
@@ -107,7 +101,7 @@ WRITES_A_CHARACTER(fputc_unlocked)
 WRITES_A_CHARACTER(putc_unlocked)
 
 EXPORT int __overflow(FILE *stream, int character) {
-    if (is_ours(stream)) {
+    if (stream_may_block(stream, CHARACTER, SITE)) {
         GUARD;
         make_room_to_flush(stream, SITE);
     }
@@ -115,7 +109,7 @@ EXPORT int __overflow(FILE *stream, int character) {
 }
 
 EXPORT int putchar(int character) {
-    if (is_ours(stdout)) {
+    if (stream_may_block(stdout, CHARACTER, SITE)) {
         GUARD;
         make_room(stdout, 1, SITE);
     }
@@ -125,7 +119,7 @@ EXPORT int putchar(int character) {
 /* -- formatted output -------------------------------------------------------------------- */
 
 static void before_format(FILE *stream, uint64_t site) {
-    if (!is_ours(stream)) return;
+    if (!stream_may_block(stream, WHOLE_CALL, site)) return;
     GUARD;
     make_room(stream, FORMATTED, site);
 }
@@ -172,23 +166,24 @@ EXPORT int __fprintf_chk(FILE *restrict stream, int flag, const char *restrict f
 
 /* -- emptying buffers ------------------------------------------------------------------------ */
 
-#define FLUSHES(name) \
+#define FLUSHES(name, part) \
     EXPORT int name(FILE *stream) { \
-        if (is_ours(stream)) { \
+        if (stream_may_block(stream, part, SITE)) { \
             GUARD; \
             make_room_to_flush(stream, SITE); \
         } \
         return REAL(name)(stream); \
     }
 
-FLUSHES(fflush)
-FLUSHES(fflush_unlocked)
+FLUSHES(fflush, WHOLE_CALL)
+FLUSHES(fflush_unlocked, UNLOCKED_CALL)
 
 EXPORT int fclose(FILE *stream) {
-    if (is_ours(stream)) {
+    if (stream_may_block(stream, WHOLE_CALL, SITE)) {
         GUARD;
         make_room_to_flush(stream, SITE);
         descriptor_change(fileno(stream), SITE);
     }
+    if (controlled()) resource_forget(stream);
     return REAL(fclose)(stream);
 }

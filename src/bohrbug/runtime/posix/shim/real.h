@@ -7,6 +7,7 @@
 #include <assert.h>
 #include <stdarg.h>
 #include <grp.h>
+#include <locale.h>
 #include <netdb.h>
 #include <poll.h>
 #include <pthread.h>
@@ -30,6 +31,7 @@
 #include <sys/resource.h>
 #include <sys/select.h>
 #include <sys/sem.h>
+#include <sys/stat.h>
 #include <sys/socket.h>
 #include <sys/time.h>
 #include <sys/timerfd.h>

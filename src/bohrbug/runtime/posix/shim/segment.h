@@ -55,7 +55,8 @@ enum kind {
 /* Types of resources; the order is that of TYPES in layout.py. */
 enum type {
     MUTEX, CONDITION, RWLOCK, SEMAPHORE, BARRIER, SPINLOCK, ONCE, FUTEX, FILE_LOCK, DESCRIPTOR,
-    CHILDREN, VARIABLE, ATOMIC, FUNCTION, FAULT, MEMORY, STORE_BUFFER,
+    CHILDREN, VARIABLE, ATOMIC, FUNCTION, FAULT, MEMORY, STORE_BUFFER, CONTENT, NAME,
+    STREAM, STATE,
 };
 
 /* When a waiting task is enabled. */

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "accesses.h"
+#include "process_state.h"
 #include "real.h"
 #include "clock.h"
 #include "debug_registers.h"
@@ -86,6 +87,10 @@ EXPORT int sigaction(int number, const struct sigaction *action, struct sigactio
         errno = EINVAL;
         return -1;
     }
+    if (controlled() && !busy) {
+        GUARD;
+        process_state_operation(action ? SET : INSPECT, SIGNAL_HANDLERS, SITE);
+    }
     if (action) note_handler(number, action->sa_handler, action->sa_flags & SA_RESTART);
     return REAL(sigaction)(number, action, before);
 }
@@ -94,6 +99,10 @@ EXPORT sighandler_t signal(int number, sighandler_t handler) {
     if (number == SIGTRAP && debug_registers_are_set()) {
         errno = EINVAL;
         return SIG_ERR;
+    }
+    if (controlled() && !busy) {
+        GUARD;
+        process_state_operation(SET, SIGNAL_HANDLERS, SITE);
     }
     /* As the C library's function has it. */
     note_handler(number, handler, true);
@@ -286,6 +295,7 @@ EXPORT int pthread_kill(pthread_t thread, int number) {
     if (task && number == 0 && is_spare(task)) return 0;
     if (!task || number == 0) return REAL(pthread_kill)(thread, number);
     needs_kernel_threads("pthread_kill");
+    process_state_operation(INSPECT, SIGNAL_HANDLERS, SITE);
     perform(SIGNAL, TASK_BIT | index_of(task), SITE);
     task->signals |= bit(number);
     segment->signals_matter = 1;
@@ -304,6 +314,7 @@ EXPORT int kill(pid_t pid, int number) {
     CONTROLLED(kill, pid, number);
     if (number == 0) return REAL(kill)(pid, number);
     needs_kernel_threads("kill");
+    process_state_operation(INSPECT, SIGNAL_HANDLERS, SITE);
     perform(SIGNAL, resource_of(pid), SITE);
     segment->signals_matter = 1;
     for (uint32_t i = 0; i < segment->processes; i++) {
@@ -320,6 +331,7 @@ EXPORT int kill(pid_t pid, int number) {
 EXPORT int raise(int number) {
     CONTROLLED(raise, number);
     needs_kernel_threads("raise");
+    process_state_operation(INSPECT, SIGNAL_HANDLERS, SITE);
     current->signals |= bit(number);
     return REAL(raise)(number);
 }

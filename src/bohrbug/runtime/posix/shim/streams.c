@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "descriptors.h"
+#include "file_streams.h"
 #include "real.h"
 
 /* Macros where the compiler optimises. */
@@ -22,14 +23,6 @@
 
 static size_t buffered(FILE *stream) {
     return (size_t)(stream->_IO_read_end - stream->_IO_read_ptr);
-}
-
-/* Whether the C library may read it by itself. */
-static bool is_ours(FILE *stream) {
-    int error = errno;
-    int fd = fileno(stream);
-    errno = error;
-    return controlled() && fd >= 0 && descriptor_may_block(fd);
 }
 
 /* The next character; the buffer is filled by one read that does not block. */
@@ -92,13 +85,13 @@ static ssize_t read_until(char **line, size_t *size, int delimiter, FILE *stream
 }
 
 EXPORT int __uflow(FILE *stream) {
-    if (!is_ours(stream)) return REAL(__uflow)(stream);
+    if (!stream_may_block(stream, CHARACTER, SITE)) return REAL(__uflow)(stream);
     GUARD;
     return next(stream, SITE);
 }
 
 EXPORT int __underflow(FILE *stream) {
-    if (!is_ours(stream) || buffered(stream)) return REAL(__underflow)(stream);
+    if (!stream_may_block(stream, CHARACTER, SITE) || buffered(stream)) return REAL(__underflow)(stream);
     GUARD;
     descriptor_stream(GET, fileno(stream), POLLIN, SITE);
     return REAL(__underflow)(stream);
@@ -106,7 +99,7 @@ EXPORT int __underflow(FILE *stream) {
 
 #define READS_A_CHARACTER(name) \
     EXPORT int name(FILE *stream) { \
-        if (!is_ours(stream)) return REAL(name)(stream); \
+        if (!stream_may_block(stream, CHARACTER, SITE)) return REAL(name)(stream); \
         GUARD; \
         return next(stream, SITE); \
     }
@@ -115,40 +108,40 @@ READS_A_CHARACTER(fgetc)
 READS_A_CHARACTER(getc)
 READS_A_CHARACTER(fgetc_unlocked)
 
-#define READS_A_LINE(name) \
+#define READS_A_LINE(name, part) \
     EXPORT char *name(char *restrict text, int size, FILE *restrict stream) { \
-        if (!is_ours(stream)) return REAL(name)(text, size, stream); \
+        if (!stream_may_block(stream, part, SITE)) return REAL(name)(text, size, stream); \
         GUARD; \
         return read_line(text, size, stream, SITE); \
     }
 
-READS_A_LINE(fgets)
-READS_A_LINE(fgets_unlocked)
+READS_A_LINE(fgets, WHOLE_CALL)
+READS_A_LINE(fgets_unlocked, UNLOCKED_CALL)
 
-#define READS_ITEMS(name) \
+#define READS_ITEMS(name, part) \
     EXPORT size_t name(void *restrict buffer, size_t size, size_t count, \
                        FILE *restrict stream) { \
-        if (!is_ours(stream)) return REAL(name)(buffer, size, count, stream); \
+        if (!stream_may_block(stream, part, SITE)) return REAL(name)(buffer, size, count, stream); \
         GUARD; \
         return read_items(buffer, size, count, stream, SITE); \
     }
 
-READS_ITEMS(fread)
-READS_ITEMS(fread_unlocked)
+READS_ITEMS(fread, WHOLE_CALL)
+READS_ITEMS(fread_unlocked, UNLOCKED_CALL)
 
-#define READS_UNTIL(name) \
+#define READS_UNTIL(name, part) \
     EXPORT ssize_t name(char **restrict line, size_t *restrict size, int delimiter, \
                         FILE *restrict stream) { \
-        if (!is_ours(stream)) return REAL(name)(line, size, delimiter, stream); \
+        if (!stream_may_block(stream, part, SITE)) return REAL(name)(line, size, delimiter, stream); \
         GUARD; \
         return read_until(line, size, delimiter, stream, SITE); \
     }
 
-READS_UNTIL(getdelim)
-READS_UNTIL(__getdelim)
+READS_UNTIL(getdelim, WHOLE_CALL)
+READS_UNTIL(__getdelim, WHOLE_CALL)
 
 EXPORT ssize_t getline(char **restrict line, size_t *restrict size, FILE *restrict stream) {
-    if (!is_ours(stream)) return REAL(getline)(line, size, stream);
+    if (!stream_may_block(stream, WHOLE_CALL, SITE)) return REAL(getline)(line, size, stream);
     GUARD;
     return read_until(line, size, '\n', stream, SITE);
 }

@@ -38,6 +38,11 @@ static inline void leave(const int *unused) {
     if (!controlled()) return REAL(name)(__VA_ARGS__); \
     GUARD
 
+/* ... one of a function that this library calls, too. */
+#define CALLED_BY_PROGRAM(name, ...) \
+    if (!controlled() || busy) return REAL(name)(__VA_ARGS__); \
+    GUARD
+
 static inline uint32_t index_of(const struct task *task) { return (uint32_t)(task - TASKS); }
 
 /* A task that is not alive yet: child of `parent`, or the root if that is NULL. */

@@ -11,6 +11,9 @@
 #define QUEUES 6
 #define SEMAPHORES 7
 #define MESSAGE_QUEUES 8
+#define FILES 9
+#define FILE_NAMES 10
+#define STATES 11
 
 struct call {
     /* What it gives, or -1 and EAGAIN, EACCES or ENOMSG as long as it would block. */

@@ -1,0 +1,207 @@
+/* What is in regular files, and what they are called: several tasks may use one.
+ *
+ * A file is told by its inode, in whichever process, and by whichever descriptor.  All that moves the
+ * position in it counts as a change of it, so that two tasks which read one descriptor depend on each
+ * other.  A name is told by its last part: files that are called alike in several folders count as one,
+ * which costs executions and leaves nothing out.
+ */
+#include "files.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "accesses.h"
+#include "descriptors.h"
+#include "real.h"
+#include "trying.h"
+
+/* Output is compared, if at all, at the end. */
+static bool is_output(int fd) { return fd == STDOUT_FILENO || fd == STDERR_FILENO; }
+
+/* Where only packages are installed, the kernel tells of itself, and devices are. */
+static const char *const unchanging[] = {"/usr/", "/lib", "/etc/", "/proc/", "/sys/", "/dev/"};
+
+static bool is_unchanging(const char *path) {
+    for (size_t i = 0; i < sizeof unchanging / sizeof *unchanging; i++)
+        if (strncmp(path, unchanging[i], strlen(unchanging[i])) == 0)
+            return strncmp(path, "/dev/shm/", 9) != 0;
+    return false;
+}
+
+static void operate(enum kind kind, const struct stat *status, uint64_t site) {
+    if (!S_ISREG(status->st_mode)) return;
+    struct resource *file = resource_named(FILES, key_of_file(status), CONTENT, site);
+    perform(kind, resource_index(file), site);
+}
+
+void file_operation(enum kind kind, int fd, uint64_t site) {
+    if (segment->alive_count < 2 || is_output(fd)) return;
+    struct stat status;
+    int error = errno;
+    bool found = REAL(fstat)(fd, &status) == 0;
+    errno = error;
+    if (found) operate(kind, &status, site);
+}
+
+void file_operation_at(enum kind kind, int folder, const char *path, uint64_t site) {
+    if (segment->alive_count < 2 || (kind == INSPECT && is_unchanging(path))) return;
+    struct stat status;
+    int error = errno;
+    bool found = REAL(fstatat)(folder, path, &status, 0) == 0;
+    errno = error;
+    if (found) operate(kind, &status, site);
+}
+
+/* FNV-1a of the last part of a path. */
+static uint64_t key_of_name(const char *path) {
+    size_t end = strlen(path);
+    while (end > 1 && path[end - 1] == '/') end--;
+    size_t begin = end;
+    while (begin > 0 && path[begin - 1] != '/') begin--;
+    uint64_t key = 0xCBF29CE484222325ULL;
+    for (size_t i = begin; i < end; i++) key = (key ^ (unsigned char)path[i]) * 0x100000001B3ULL;
+    /* The bit says that processes share it. */
+    return key & ~((uint64_t)1 << 63);
+}
+
+void file_name_operation(enum kind kind, const char *path, uint64_t site) {
+    if (segment->alive_count < 2 || !path || (kind == INSPECT && is_unchanging(path))) return;
+    perform(kind, resource_index(resource_named(FILE_NAMES, key_of_name(path), NAME, site)), site);
+}
+
+void file_opening(int folder, const char *path, int flags, uint64_t site) {
+    if (!path) return;
+    file_name_operation(flags & O_CREAT ? SET : INSPECT, path, site);
+    if (flags & O_TRUNC) file_operation_at(SET, folder, path, site);
+}
+
+/* -- what programs call: descriptors ------------------------------------------------------------- */
+
+#define ON_FILE(kind, type, name, parameters, fd, ...) \
+    EXPORT type name parameters { \
+        CALLED_BY_PROGRAM(name, __VA_ARGS__); \
+        file_operation(kind, fd, SITE); \
+        return REAL(name)(__VA_ARGS__); \
+    }
+
+#define READS_AT(name, offset) \
+    EXPORT ssize_t name(int fd, void *buffer, size_t count, offset at) { \
+        CALLED_BY_PROGRAM(name, fd, buffer, count, at); \
+        file_operation(INSPECT, fd, SITE); \
+        ssize_t size = REAL(name)(fd, buffer, count, at); \
+        touched(buffer, size, WRITE, SITE); \
+        return size; \
+    }
+READS_AT(pread, off_t)
+READS_AT(pread64, off64_t)
+
+#define WRITES_AT(name, offset) \
+    EXPORT ssize_t name(int fd, const void *buffer, size_t count, offset at) { \
+        CALLED_BY_PROGRAM(name, fd, buffer, count, at); \
+        file_operation(SET, fd, SITE); \
+        touched(buffer, (ssize_t)count, READ, SITE); \
+        return REAL(name)(fd, buffer, count, at); \
+    }
+WRITES_AT(pwrite, off_t)
+WRITES_AT(pwrite64, off64_t)
+
+ON_FILE(INSPECT, ssize_t, preadv, (int fd, const struct iovec *parts, int count, off_t at), fd, fd, parts,
+        count, at)
+ON_FILE(INSPECT, ssize_t, preadv64, (int fd, const struct iovec *parts, int count, off64_t at), fd, fd,
+        parts, count, at)
+ON_FILE(SET, ssize_t, pwritev, (int fd, const struct iovec *parts, int count, off_t at), fd, fd, parts,
+        count, at)
+ON_FILE(SET, ssize_t, pwritev64, (int fd, const struct iovec *parts, int count, off64_t at), fd, fd, parts,
+        count, at)
+ON_FILE(SET, off_t, lseek, (int fd, off_t offset, int whence), fd, fd, offset, whence)
+ON_FILE(SET, off64_t, lseek64, (int fd, off64_t offset, int whence), fd, fd, offset, whence)
+ON_FILE(SET, int, ftruncate, (int fd, off_t size), fd, fd, size)
+ON_FILE(SET, int, ftruncate64, (int fd, off64_t size), fd, fd, size)
+ON_FILE(SET, int, posix_fallocate, (int fd, off_t offset, off_t size), fd, fd, offset, size)
+ON_FILE(SET, int, posix_fallocate64, (int fd, off64_t offset, off64_t size), fd, fd, offset, size)
+ON_FILE(INSPECT, int, fstat, (int fd, struct stat *status), fd, fd, status)
+ON_FILE(INSPECT, int, fstat64, (int fd, struct stat64 *status), fd, fd, status)
+
+/* -- what programs call: names ------------------------------------------------------------------- */
+
+#define LOOKS_UP(name, parameters, folder, path, ...) \
+    EXPORT int name parameters { \
+        CALLED_BY_PROGRAM(name, __VA_ARGS__); \
+        file_name_operation(INSPECT, path, SITE); \
+        file_operation_at(INSPECT, folder, path, SITE); \
+        return REAL(name)(__VA_ARGS__); \
+    }
+
+LOOKS_UP(stat, (const char *path, struct stat *status), AT_FDCWD, path, path, status)
+LOOKS_UP(stat64, (const char *path, struct stat64 *status), AT_FDCWD, path, path, status)
+LOOKS_UP(lstat, (const char *path, struct stat *status), AT_FDCWD, path, path, status)
+LOOKS_UP(lstat64, (const char *path, struct stat64 *status), AT_FDCWD, path, path, status)
+LOOKS_UP(fstatat, (int folder, const char *path, struct stat *status, int flags), folder, path, folder,
+         path, status, flags)
+LOOKS_UP(fstatat64, (int folder, const char *path, struct stat64 *status, int flags), folder, path, folder,
+         path, status, flags)
+
+#define ON_NAME(kind, type, name, parameters, path, ...) \
+    EXPORT type name parameters { \
+        CALLED_BY_PROGRAM(name, __VA_ARGS__); \
+        file_name_operation(kind, path, SITE); \
+        return REAL(name)(__VA_ARGS__); \
+    }
+
+ON_NAME(INSPECT, int, access, (const char *path, int rights), path, path, rights)
+ON_NAME(INSPECT, int, faccessat, (int folder, const char *path, int rights, int flags), path, folder, path,
+        rights, flags)
+ON_NAME(INSPECT, ssize_t, readlink, (const char *path, char *buffer, size_t size), path, path, buffer, size)
+ON_NAME(INSPECT, ssize_t, readlinkat, (int folder, const char *path, char *buffer, size_t size), path,
+        folder, path, buffer, size)
+ON_NAME(SET, int, unlink, (const char *path), path, path)
+ON_NAME(SET, int, unlinkat, (int folder, const char *path, int flags), path, folder, path, flags)
+ON_NAME(SET, int, remove, (const char *path), path, path)
+ON_NAME(SET, int, link, (const char *old, const char *path), path, old, path)
+ON_NAME(SET, int, linkat,
+        (int old_folder, const char *old, int folder, const char *path, int flags), path, old_folder, old,
+        folder, path, flags)
+ON_NAME(SET, int, symlink, (const char *target, const char *path), path, target, path)
+ON_NAME(SET, int, symlinkat, (const char *target, int folder, const char *path), path, target, folder, path)
+ON_NAME(SET, int, mkdir, (const char *path, mode_t mode), path, path, mode)
+ON_NAME(SET, int, mkdirat, (int folder, const char *path, mode_t mode), path, folder, path, mode)
+ON_NAME(SET, int, rmdir, (const char *path), path, path)
+
+/* One that changes what two names stand for is two operations. */
+EXPORT int rename(const char *old, const char *path) {
+    CALLED_BY_PROGRAM(rename, old, path);
+    file_name_operation(SET, old, SITE);
+    file_name_operation(SET, path, SITE);
+    return REAL(rename)(old, path);
+}
+
+EXPORT int renameat(int old_folder, const char *old, int folder, const char *path) {
+    CALLED_BY_PROGRAM(renameat, old_folder, old, folder, path);
+    file_name_operation(SET, old, SITE);
+    file_name_operation(SET, path, SITE);
+    return REAL(renameat)(old_folder, old, folder, path);
+}
+
+#define TRUNCATES(name, ...) \
+    { \
+        CALLED_BY_PROGRAM(name, __VA_ARGS__); \
+        file_operation_at(SET, AT_FDCWD, path, SITE); \
+        return REAL(name)(__VA_ARGS__); \
+    }
+EXPORT int truncate(const char *path, off_t size) TRUNCATES(truncate, path, size)
+EXPORT int truncate64(const char *path, off64_t size) TRUNCATES(truncate64, path, size)
+
+#define CREATES(name) \
+    EXPORT int name(const char *path, mode_t mode) { \
+        CALLED_BY_PROGRAM(name, path, mode); \
+        file_opening(AT_FDCWD, path, O_CREAT | O_TRUNC, SITE); \
+        return REAL(name)(path, mode); \
+    }
+CREATES(creat)
+CREATES(creat64)

@@ -1,0 +1,24 @@
+/* Regular files: they never block, but what one task writes another may read. */
+#ifndef BOHRBUG_FILES_H
+#define BOHRBUG_FILES_H
+
+#include <stdint.h>
+#include <sys/stat.h>
+
+#include "segment.h"
+
+/* The current task is about to look at what is in the file of a descriptor (INSPECT), or to change that or
+ * the position in it (SET).  Nothing else than a regular file counts. */
+void file_operation(enum kind kind, int fd, uint64_t site);
+/* The same of the file that a path leads to, if there is one. */
+void file_operation_at(enum kind kind, int folder, const char *path, uint64_t site);
+/* It is about to look whether there is something of that name, or to change that. */
+void file_name_operation(enum kind kind, const char *path, uint64_t site);
+/* Names a file in every process. */
+static inline uint64_t key_of_file(const struct stat *status) {
+    return status->st_ino ^ (uint64_t)status->st_dev << 40;
+}
+/* What opening a file does, by its flags. */
+void file_opening(int folder, const char *path, int flags, uint64_t site);
+
+#endif

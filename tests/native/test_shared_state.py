@@ -1,0 +1,77 @@
+"""What tasks share beside locks and the memory that code with hooks accesses."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from bohrbug.exploration.verdicts import VerdictKind
+from bohrbug.model.outcome import OutcomeKind
+from bohrbug.runtime.posix.build import UnsupportedError
+from tests.native.exploring import explored
+
+Build = Callable[..., Path]
+
+HOOKED = ("-fsanitize=thread", "-fno-builtin")
+
+PROCESS_WIDE = ("folder", "mask", "environment", "locale", "handler")
+FILES = ("position", "size", "name", "renamed", "content", "stream", "lines", "processes")
+BLOCKS = ("strcpy", "strncpy", "memcpy", "snprintf", "read", "write", "qsort")
+MEMORY = ("mmap", "shmat")
+
+PROGRAMS = [
+    *(("process_wide.c", (), mode) for mode in PROCESS_WIDE),
+    *(("shared_files.c", (), mode) for mode in FILES),
+    *(("blocks_of_bytes.c", HOOKED, mode) for mode in BLOCKS),
+    *(("memory_of_processes.c", HOOKED, mode) for mode in MEMORY),
+]
+
+
+@pytest.mark.parametrize(("source", "flags", "mode"), PROGRAMS)
+def test_what_comes_between_is_found(
+    native_build: Build, source: str, flags: tuple[str, ...], mode: str
+) -> None:
+    [failure] = explored(native_build(source, *flags), mode, causes=0).failures
+    assert failure.outcome.kind is OutcomeKind.ASSERTION
+
+
+@pytest.mark.parametrize(
+    ("source", "flags", "mode"),
+    [each for each in PROGRAMS if each[2] not in (*MEMORY, "processes")],
+)
+def test_under_a_lock_nothing_comes_between(
+    native_build: Build, source: str, flags: tuple[str, ...], mode: str
+) -> None:
+    program = native_build(source, *flags)
+    result = explored(program, mode, "guarded", strategy="dpor", predict=0)
+    assert not result.failures
+    assert result.verdict.reason.startswith("every schedule was executed")
+
+
+@pytest.mark.parametrize("mode", MEMORY)
+def test_memory_of_processes_under_a_lock_holds(native_build: Build, mode: str) -> None:
+    program = native_build("memory_of_processes.c", *HOOKED)
+    result = explored(program, mode, "guarded", strategy="dfs", predict=0)
+    assert not result.failures
+    assert result.verdict.kind is VerdictKind.HOLDS
+
+
+def test_a_file_of_processes_under_its_lock_does_not_fail(native_build: Build) -> None:
+    program = native_build("shared_files.c")
+    options = {"strategy": "random", "executions": 60, "predict": 0}
+    assert not explored(program, "processes", "guarded", **options).failures
+
+
+def test_the_lock_of_a_stream_holds_several_calls_together(native_build: Build) -> None:
+    program = native_build("shared_files.c")
+    result = explored(program, "locked-stream", strategy="dpor", predict=0)
+    assert not result.failures
+    assert result.verdict.reason.startswith("every schedule was executed")
+
+
+def test_a_program_that_lacks_a_function_is_refused(native_build: Build) -> None:
+    program = native_build("lacks_a_function.c", "-fsanitize=thread", "-Wl,-z,lazy")
+    with pytest.raises(UnsupportedError, match=r"can't be executed under control: .*symbol lookup"):
+        explored(program)
