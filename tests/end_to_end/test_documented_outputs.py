@@ -114,6 +114,13 @@ CASES = [
     Case(f"{HOW_TO}/replay-and-debug.md", "Replay", tutorial=True, before=(SHOP,)),
     Case(f"{HOW_TO}/replay-and-debug.md", "Debug", tutorial=True, before=(SHOP,)),
     Case(
+        f"{HOW_TO}/replay-and-debug.md",
+        "What the tasks do",
+        programs={"transfers.py": "transfers.py"},
+        before=("bohrbug run --quiet transfers.py > report",),
+        columns=100,
+    ),
+    Case(
         f"{HOW_TO}/native-programs.md",
         "An example",
         before=(
@@ -170,6 +177,12 @@ CASES = [
     Case(
         f"{HOW_TO}/step-through-a-schedule.md",
         "A Python test",
+        programs={"shop.py": "step_shop.py"},
+        columns=100,
+    ),
+    Case(
+        f"{HOW_TO}/step-through-a-schedule.md",
+        "In columns",
         programs={"shop.py": "step_shop.py"},
         columns=100,
     ),

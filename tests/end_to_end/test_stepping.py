@@ -49,6 +49,25 @@ def test_the_end_of_the_script_is_the_end_of_the_execution(folder: Folder) -> No
     assert left.code == 3
 
 
+def test_the_last_steps_are_shown_in_columns(folder: Folder) -> None:
+    folder.write("counter.py", SCRIPT)
+    script = failing_script(folder)
+    done = folder.bohrbug("step", "counter.py", stdin=f"{script}lanes 3\nlanes\nlanes\nquit\n")
+    plain, *changes = done.out.split("earlier steps not shown")
+    assert "0.1 Thread-1" not in plain
+    assert len(changes) == 1
+    three, _, rest = changes[0].partition("\nstep 7")
+    assert "0.2 Thread-2" in three
+    assert "· write Counter.value" in three
+    assert "0 MainThread" not in three
+    # Then without, and then with twelve.
+    twelve = rest.partition("\nstep 7")[2]
+    assert "0 MainThread" in twelve
+    assert "✂ 0.1 preempted" in twelve
+    from_the_start = folder.bohrbug("step", "--lanes", "counter.py", stdin=f"{script}quit\n")
+    assert "✂ 0.1 preempted" in from_the_start.out
+
+
 @pytest.mark.parametrize(
     ("script", "message"),
     [

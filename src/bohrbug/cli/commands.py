@@ -19,6 +19,7 @@ from bohrbug import __version__
 from bohrbug.accelerator import description
 from bohrbug.api import target_of
 from bohrbug.cli.capture import OutputKeeper
+from bohrbug.cli.debugging import debugger_options, pytest_arguments
 from bohrbug.cli.exploring import (
     EXIT_CODES,
     EXPLORATION_CODES,
@@ -48,7 +49,7 @@ from bohrbug.cli.native_options import (
 )
 from bohrbug.cli.programs import ProgramError, Script, program_named, program_of
 from bohrbug.cli.trust import check_trust, trust_option
-from bohrbug.debugger import ReplayDebugger
+from bohrbug.debugger.choice import DebuggerChoice, DebugpyError, opened
 from bohrbug.exploration.options import ExploreOptions
 from bohrbug.exploration.program_text import show_as_recorded
 from bohrbug.exploration.replaying import Replay
@@ -283,7 +284,7 @@ def explorations() -> None:
 
 @main.command("replay", epilog=_REPLAY_CODES)
 @click.argument("file", type=click.Path(path_type=Path, readable=False))
-@click.option("--pdb", "with_pdb", is_flag=True, help="Stop in pdb where it matters.")
+@debugger_options
 @click.option("--gdb", "with_gdb", is_flag=True, help="Run a native program under gdb.")
 @click.option(
     "--times",
@@ -303,7 +304,7 @@ def explorations() -> None:
 @click.option("-v", "--verbose", is_flag=True, help="Show what the test prints.")
 def replay_command(
     file: Path,
-    with_pdb: bool,
+    debugger: DebuggerChoice,
     with_gdb: bool,
     times: int,
     update: bool,
@@ -316,9 +317,9 @@ def replay_command(
     If the program was edited since, the recorded steps are looked for in the program of today
     and followed as far as they are still there.
 
-    With --pdb the replay stops at the last preemption that matters, and where the exception
-    leaves its task. With --gdb the native program of the file runs under gdb, and stops at each
-    preemption and at its end.
+    With --pdb the replay stops at the preemptions that matter, where an exception leaves a task,
+    and where no task can go on; with --debugpy it stops there in an editor. With --gdb the native
+    program of the file runs under gdb, and stops at each preemption and at its end.
     """
     reproduction = _reproduction(file)
     check_trust(file, reproduction.target, trust)
@@ -330,13 +331,13 @@ def replay_command(
     sights: Sights | None = None
     if reproduction.target.get("kind") == "pytest":
         replayed, printed, sights = _replayed_with_pytest(
-            file, reproduction, with_pdb, times, verbose, html is not None
+            file, reproduction, debugger, times, verbose, html is not None
         )
     elif reproduction.target.get("kind") == NATIVE:
-        replayed, printed = _replayed_native(reproduction, with_pdb, times, verbose)
+        replayed, printed = _replayed_native(reproduction, debugger, times, verbose)
     else:
         replayed, printed, sights = _replayed(
-            reproduction, with_pdb, times, update, verbose, html is not None
+            reproduction, debugger, times, update, verbose, html is not None
         )
     if reproduction.natively and replayed.reproduced:
         click.echo(f"without Bohrbug (bohrbug export): {reproduction.natively}")
@@ -348,11 +349,11 @@ def replay_command(
 
 
 def _replayed_native(
-    reproduction: Reproduction, with_pdb: bool, times: int, verbose: bool
+    reproduction: Reproduction, debugger: DebuggerChoice, times: int, verbose: bool
 ) -> tuple[Replay, str]:
     from bohrbug.cli.native import replay_command_of
 
-    replayed, printed = replay_command_of(reproduction, with_pdb, times, verbose)
+    replayed, printed = replay_command_of(reproduction, debugger, times, verbose)
     if replayed.reproduced and reproduction.failure.outcome.is_failure:
         _show_replayed(reproduction.failure, reproduction.test, printed)
     click.echo(replay_words(reproduction, replayed))
@@ -361,7 +362,7 @@ def _replayed_native(
 
 def _replayed(
     reproduction: Reproduction,
-    with_pdb: bool,
+    debugger: DebuggerChoice,
     times: int,
     update: bool,
     verbose: bool,
@@ -371,14 +372,13 @@ def _replayed(
         test = program_of(reproduction.target)
     except ProgramError as error:
         usage_error(str(error))
-    debugger = ReplayDebugger(reproduction.failure) if with_pdb else None
-    output = OutputKeeper(test, show=verbose or with_pdb)
+    output = OutputKeeper(test, show=verbose or bool(debugger))
     try:
-        replayed = replay(reproduction, output, times, debugger)
-    finally:
-        if debugger is not None:
-            debugger.close()
-    if replayed.reproduced and not with_pdb and reproduction.failure.outcome.is_failure:
+        with opened(debugger, reproduction.failure) as looking_in:
+            replayed = replay(reproduction, output, times, looking_in)
+    except DebugpyError as error:
+        usage_error(str(error))
+    if replayed.reproduced and not debugger and reproduction.failure.outcome.is_failure:
         _show_replayed(failure_replayed(reproduction, replayed), reproduction.test, output.text)
     click.echo(replay_words(reproduction, replayed, update))
     sights = sights_in_replay(reproduction, OutputKeeper(test)) if looking else None
@@ -461,7 +461,7 @@ def _show_replayed(failure: Failure, test: str, printed: str) -> None:
 def _replayed_with_pytest(
     file: Path,
     reproduction: Reproduction,
-    with_pdb: bool,
+    debugger: DebuggerChoice,
     times: int,
     verbose: bool,
     looking: bool,
@@ -469,7 +469,7 @@ def _replayed_with_pytest(
     arguments = [
         f"--bohrbug-times={times}",
         *(["-s"] if verbose else []),
-        *(["--pdb"] if with_pdb else []),
+        *pytest_arguments(debugger),
     ]
     replayed, sights, code = _replayed_in_pytest(file, reproduction, arguments, looking)
     if replayed is None:

@@ -16,6 +16,7 @@ from rich.console import Console
 
 from bohrbug.cli.exploring import OutputOptions, tell, usage_error, write_reproductions
 from bohrbug.cli.html import ResultPage
+from bohrbug.debugger.choice import DebuggerChoice
 from bohrbug.exploration.options import ExploreOptions
 from bohrbug.exploration.replaying import Replay
 from bohrbug.exploration.reproduction import Reproduction
@@ -107,11 +108,14 @@ def _allowable_misuses(result: Result) -> list[str]:
 
 
 def replay_command_of(
-    reproduction: Reproduction, with_pdb: bool, times: int, verbose: bool
+    reproduction: Reproduction, debugger: DebuggerChoice, times: int, verbose: bool
 ) -> tuple[Replay, str]:
     """Replay a native program; what it gave, and what the failing execution printed."""
-    if with_pdb:
-        usage_error("--pdb is for Python tests, and this file is of a native program")
+    if debugger:
+        option = "--pdb" if debugger.pdb else "--debugpy"
+        usage_error(
+            f"{option} is for Python tests, and this file is of a native program; for it: --gdb"
+        )
     enter_folder_of(reproduction.target)
     try:
         replayed, runtime = replay_native(reproduction, times, show_printed if verbose else None)

@@ -18,7 +18,7 @@ from bohrbug.exploration.stepping.kept import repeatable_end
 from bohrbug.exploration.stepping.session import Session, SteppingError
 from bohrbug.model.outcome import Outcome, OutcomeKind
 from bohrbug.model.trace import Trace
-from bohrbug.report.decision import DecisionReport, View, passed_in_words
+from bohrbug.report.decision import STEPS_IN_LANES, DecisionReport, View, passed_in_words
 from bohrbug.report.style import PASSED, WARNED, Paper
 from bohrbug.report.text import render_failure
 
@@ -52,6 +52,7 @@ class Prompt:
         save: writes an execution into a file.
         test: the name of the test.
         script: the commands; ``None``: they are asked for at the terminal.
+        in_lanes: the last steps are shown at each stop, one column per task.
     """
 
     def __init__(
@@ -62,6 +63,8 @@ class Prompt:
         save: Save,
         test: str,
         script: TextIO | None = None,
+        *,
+        in_lanes: bool = False,
     ) -> None:
         self.session = session
         self._console = console
@@ -70,6 +73,7 @@ class Prompt:
         self._test = test
         self._script = script
         self._report = DecisionReport(console)
+        self._report.lanes = STEPS_IN_LANES if in_lanes else 0
         self._printed = ""
         self._quit = False
 
@@ -146,6 +150,10 @@ class Prompt:
             case "view":
                 self._show(again=True)
                 return
+            case "lanes":
+                self._report.lanes = self._lanes(command)
+                self._show(again=True)
+                return
             case "save":
                 self._write(argument)
                 return
@@ -156,6 +164,12 @@ class Prompt:
                 self._look(command.name, argument)
                 return
         self._show()
+
+    def _lanes(self, command: Command) -> int:
+        """How many steps are shown in columns from now on."""
+        if command.argument:
+            return command.number
+        return 0 if self._report.lanes else STEPS_IN_LANES
 
     def _look(self, name: str, argument: str) -> None:
         """Commands that only show something."""

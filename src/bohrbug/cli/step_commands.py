@@ -45,6 +45,7 @@ COMMANDS: tuple[Description, ...] = (
     Description("restart", "r", Takes.NOTHING, "go back to the first decision"),
     Description("view", "v", Takes.NOTHING, "show the decision again"),
     Description("history", "h", Takes.NOTHING, "show all steps done so far"),
+    Description("lanes", "", Takes.NUMBER, "at each stop: the last steps, one column per task"),
     Description("stacks", "s", Takes.TASK, "show where tasks stand, or this one"),
     Description("held", "", Takes.NOTHING, "show who holds what, and who wants it"),
     Description("list", "l", Takes.TASK, "list the source where a task stands"),

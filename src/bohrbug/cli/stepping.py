@@ -90,6 +90,7 @@ class _Subject:
         plan: choices to follow.
         expected: the failure of the file, if there is one.
         points: the data accesses that are scheduling points; ``None``: to be found.
+        in_lanes: the last steps are shown at each stop, one column per task.
     """
 
     name: str
@@ -99,6 +100,7 @@ class _Subject:
     plan: tuple[Choice, ...] = ()
     expected: Failure | None = None
     points: tuple[PlaceKey, ...] | None = None
+    in_lanes: bool = False
 
 
 @click.command(
@@ -107,6 +109,9 @@ class _Subject:
 @_step_options
 @native_options
 @trust_option
+@click.option(
+    "--lanes", "in_lanes", is_flag=True, help="Show the last steps at each stop, in columns."
+)
 @click.argument("program")
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
 def step(
@@ -114,6 +119,7 @@ def step(
     arguments: Sequence[str],
     flags: NativeFlags,
     trust: bool,
+    in_lanes: bool,
     **given: Any,
 ) -> None:
     """Step through one execution, and choose who runs.
@@ -129,12 +135,12 @@ def step(
     if program.endswith(".json") and Path(program).is_file():
         if arguments or given_options(given) or flags.any_given:
             usage_error("a file says itself what is executed, and how: give it alone")
-        leave(_step_file(Path(program), script, trust))
+        leave(_step_file(Path(program), script, trust, in_lanes))
     options = explore_options(given)
     if is_native(program, arguments, raw):
         refuse_python_options(given_options(given))
         native = flags.command(program, arguments)
-        subject = _Subject(native.name, native.target(), options, Path.cwd())
+        subject = _Subject(native.name, native.target(), options, Path.cwd(), in_lanes=in_lanes)
         leave(_step_native(subject, script))
     flags.refuse()
     refuse_for_python(options)
@@ -144,13 +150,13 @@ def step(
         usage_error(str(error))
     if isinstance(test, Script):
         test.prepare()
-        subject = _Subject(test.name, test.target(), options, Path.cwd())
+        subject = _Subject(test.name, test.target(), options, Path.cwd(), in_lanes=in_lanes)
     else:
-        subject = _Subject(program, target_of(test), options, Path.cwd())
+        subject = _Subject(program, target_of(test), options, Path.cwd(), in_lanes=in_lanes)
     leave(_step_python(test, subject, script))
 
 
-def _step_file(path: Path, script: TextIO | None, is_trusted: bool) -> int:
+def _step_file(path: Path, script: TextIO | None, is_trusted: bool, in_lanes: bool) -> int:
     try:
         reproduction = read_reproduction(path)
     except ReproductionError as error:
@@ -173,6 +179,7 @@ def _step_file(path: Path, script: TextIO | None, is_trusted: bool) -> int:
         failure.plan.prefix,
         failure,
         tuple(reproduction.points),
+        in_lanes,
     )
     kind = reproduction.target.get("kind")
     if kind == NATIVE:
@@ -257,4 +264,12 @@ def _prompt(
         return Path(display_path(str(kept.write_to(subject.started / path))))
 
     session = Session(test, subject.plan)
-    return Prompt(session, Console(), test.as_failure, save, subject.name, script)
+    return Prompt(
+        session,
+        Console(),
+        test.as_failure,
+        save,
+        subject.name,
+        script,
+        in_lanes=subject.in_lanes,
+    )

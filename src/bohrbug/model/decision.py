@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from bohrbug.model.operation import Operation, TaskId
-from bohrbug.model.outcome import Frame, Held
+from bohrbug.model.outcome import Abandoned, Frame, Held
 from bohrbug.model.plan import Choice
 
 
@@ -19,19 +19,25 @@ class Readiness(Enum):
     BLOCKED = "blocked"
     YIELDED = "yielded"
     """It would not block, but has given control away, and those it waits for come first."""
+    RUNNING = "running"
+    """It is in the middle of a step, at which there is nothing to decide."""
+    HOSTING = "hosting"
+    """A thread in which an event loop runs other tasks."""
+    ENDED = "ended"
 
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """Where a task stands at a decision.
+    """Where a task stands, at a decision or wherever somebody looks.
 
     Parameters:
         task: which one.
         readiness: whether it can be chosen.
-        operation: what it is about to do; ``None`` for a task in the middle of a data choice.
+        operation: what it is about to do; ``None`` for a task in the middle of a step.
         stack: where it stands, innermost frame last.
         holding: what it holds.
         holders: the tasks that hold what it waits for.
+        abandoned: who ended while holding what it waits for, if somebody did.
     """
 
     task: TaskId
@@ -40,6 +46,7 @@ class Standing:
     stack: tuple[Frame, ...] = ()
     holding: tuple[Held, ...] = ()
     holders: tuple[TaskId, ...] = ()
+    abandoned: Abandoned | None = None
 
 
 @dataclass(frozen=True, slots=True)

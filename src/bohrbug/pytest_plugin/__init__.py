@@ -38,6 +38,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="with --bohrbug-replay: replay so many times",
     )
     group.addoption(
+        "--bohrbug-debugpy",
+        metavar="[HOST:]PORT",
+        help="with --bohrbug-replay: wait there for an editor to attach, and stop where it matters",
+    )
+    group.addoption(
         "--bohrbug-html",
         metavar="DIR",
         help="write an HTML report to DIR: an index of all tests, and a page for each that failed",

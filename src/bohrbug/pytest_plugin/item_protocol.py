@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import pytest
 
 from bohrbug.api import BohrbugFailure, write_reproduction
-from bohrbug.debugger import ReplayDebugger
+from bohrbug.debugger.choice import DebugpyError, opened
 from bohrbug.exploration.explorer import Explorer
 from bohrbug.exploration.reproduction import (
     DIRECTORY,
@@ -29,6 +29,7 @@ from bohrbug.platforms.threads.replaying import replay
 from bohrbug.platforms.threads.sights import sights_in_replay
 from bohrbug.pytest_plugin import async_items, internals
 from bohrbug.pytest_plugin.alarms import AlarmGuard
+from bohrbug.pytest_plugin.debugging import debugger_of
 from bohrbug.pytest_plugin.execution import ItemExecution
 from bohrbug.pytest_plugin.foreign_loops import ForeignLoops
 from bohrbug.pytest_plugin.live import LiveItem, live_data
@@ -368,17 +369,16 @@ class ItemProtocol:
         if config.hook.pytest_bohrbug_replaying(test=self._execution, uncaptured=self._uncaptured):
             self._finish(setup, None, {})
             return
-        debugger = None
-        if config.getoption("usepdb", False):
-            debugger = ReplayDebugger(reproduction.failure, self._uncaptured)
+        choice = debugger_of(config)
+        times = config.getoption("bohrbug_times")
         try:
-            with one_tracer_for_all_tasks():
-                replayed = replay(
-                    reproduction, self._execution, config.getoption("bohrbug_times"), debugger
-                )
-        finally:
-            if debugger is not None:
-                debugger.close()
+            with (
+                one_tracer_for_all_tasks(),
+                opened(choice, reproduction.failure, self._uncaptured) as debugger,
+            ):
+                replayed = replay(reproduction, self._execution, times, debugger)
+        except DebugpyError as error:
+            raise pytest.exit.Exception(f"bohrbug: {error}", pytest.ExitCode.USAGE_ERROR) from None
         config.hook.pytest_bohrbug_replayed(replayed=replayed)
         words = replay_words(reproduction, replayed)
         if replayed.passes:

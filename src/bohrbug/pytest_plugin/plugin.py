@@ -21,6 +21,7 @@ from bohrbug.exploration.reproduction import (
 )
 from bohrbug.exploration.result import Failure, Result
 from bohrbug.pytest_plugin import async_items, for_ci, hooks, internals
+from bohrbug.pytest_plugin.debugging import debugger_of
 from bohrbug.pytest_plugin.execution import ItemExecution
 from bohrbug.pytest_plugin.item_protocol import ItemProtocol
 from bohrbug.pytest_plugin.live import live_settings
@@ -61,6 +62,7 @@ def register(config: pytest.Config) -> None:
             )
         if config.getoption("bohrbug_times") < 1:
             raise pytest.UsageError("--bohrbug-times must be at least 1")
+        debugger_of(config)
         try:
             reproduction = read_reproduction(Path(file))
         except ReproductionError as error:

@@ -36,7 +36,7 @@ _NAMES = (
     " maxschedchunk maxworkerrestart looponfail rsyncdir rsyncignore usepdb usepdb_cls no_header"
     " no_summary fold_skipped code_highlight traceconfig debug collectonly deselect ignore"
     " ignore_glob pastebin bohrbug_again bohrbug_budget bohrbug_html bohrbug_sarif bohrbug_times"
-    " bohrbug_forget"
+    " bohrbug_forget bohrbug_debugpy"
 )
 _HOW_IT_IS_SHOWN = frozenset(_NAMES.split())
 """Options of pytest on which it does not depend what a test does."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from rich.text import Text
 
 from bohrbug.model.operation import (
@@ -16,7 +18,7 @@ from bohrbug.model.operation import (
     Site,
     TaskId,
 )
-from bohrbug.model.outcome import Abandoned, BlockedTask, Outcome, OutcomeKind
+from bohrbug.model.outcome import Abandoned, BlockedTask, Held, Outcome, OutcomeKind
 from bohrbug.report.naming import Names
 from bohrbug.report.sources import source_line
 from bohrbug.report.stack import draw_stack, program_frames
@@ -64,9 +66,9 @@ def waits_in_words(blocked: BlockedTask, names: Names) -> str:
     return f"waits for {names.awaited(blocked.task, operation)}{names.at(operation)}"
 
 
-def _taken_at(blocked: BlockedTask, resource: ResourceId, names: Names) -> str:
-    """Where a task took a resource: `` (taken at bank.py:20)``."""
-    for held in blocked.holding:
+def _taken_at(holding: Sequence[Held], resource: ResourceId, names: Names) -> str:
+    """Where a task took a resource, of those that it holds: `` (taken at bank.py:20)``."""
+    for held in holding:
         if held.resource == resource and held.acquired is not None:
             return f" (taken at {names.place(held.acquired)})"
     return ""
@@ -74,7 +76,7 @@ def _taken_at(blocked: BlockedTask, resource: ResourceId, names: Names) -> str:
 
 def _holding(blocked: BlockedTask, names: Names) -> str:
     held = [
-        f"{names.short_resource(item.resource)}{_taken_at(blocked, item.resource, names)}"
+        f"{names.short_resource(item.resource)}{_taken_at(blocked.holding, item.resource, names)}"
         for item in blocked.holding
         if item.resource != UNKNOWN
     ]
@@ -92,30 +94,52 @@ def cycle_in_words(outcome: Outcome, names: Names) -> str:
     if not cycle:
         return ""
     first = cycle[0]
-    text = f"Task {names.task(first.task)} {_holding(first, names)}{waits_in_words(first, names)}"
+    text = chain_in_words(cycle, names)
     if len(cycle) == 1:
         holders = first.holders or (first.task,)
         if first.task in holders:
-            return (
-                f"{text}, which it holds itself{_taken_at(first, first.operation.resource, names)}."
-            )
+            taken = _taken_at(first.holding, first.operation.resource, names)
+            return f"{text}, which it holds itself{taken}."
         return f"{text}."
-    waiting = first
-    for blocked in cycle[1:]:
-        if waiting.operation.kind is JOIN:
-            text += ", which "
-        else:
-            taken = _taken_at(blocked, waiting.operation.resource, names)
-            holder = names.task(blocked.task)
-            if taken and holder.endswith(")"):
-                holder = holder[:-1]
-                taken = f"; {taken.removeprefix(' (')}"
-            text += f", held by task {holder}{taken}, which "
-        text += waits_in_words(blocked, names)
-        waiting = blocked
-    if waiting.operation.kind is not JOIN:
+    if cycle[-1].operation.kind is not JOIN:
         text += f", held by task {first.task}"
     return f"{text}."
+
+
+def chain_in_words(chain: Sequence[BlockedTask], names: Names) -> str:
+    """Who waits for whom, up to what the last one waits for; no whole sentence.
+
+    Parameters:
+        chain: each holds what the one before it waits for.
+        names: of what it speaks.
+    """
+    first = waiting = chain[0]
+    text = f"Task {names.task(first.task)} {_holding(first, names)}{waits_in_words(first, names)}"
+    for blocked in chain[1:]:
+        text += f"{held_by_in_words(waiting, blocked.task, blocked.holding, names)}, which "
+        text += waits_in_words(blocked, names)
+        waiting = blocked
+    return text
+
+
+def held_by_in_words(
+    waiting: BlockedTask, holder: TaskId, holding: Sequence[Held], names: Names
+) -> str:
+    """Who holds what a task waits for, at the end of a sentence on that: ``, held by task 0.1``.
+
+    Parameters:
+        waiting: the task that waits.
+        holder: the task that it waits for.
+        holding: what that one holds.
+        names: of what it speaks.
+    """
+    if waiting.operation.kind is JOIN:
+        return ""
+    taken = _taken_at(holding, waiting.operation.resource, names)
+    who = names.task(holder)
+    if taken and who.endswith(")"):
+        return f", held by task {who[:-1]}; {taken.removeprefix(' (')}"
+    return f", held by task {who}{taken}"
 
 
 def alone_in_words(blocked: BlockedTask, names: Names, type: str) -> str:
@@ -128,11 +152,12 @@ def alone_in_words(blocked: BlockedTask, names: Names, type: str) -> str:
         who = " and ".join(f"task {task}" for task in blocked.holders)
         return f"{text}, held by {who}."
     if blocked.abandoned is not None:
-        return f"{text}, {_abandoned_in_words(blocked.abandoned, names)}."
+        return f"{text}, {abandoned_in_words(blocked.abandoned, names)}."
     return f"{text}; nobody is left who could {signal_words(blocked, type)}."
 
 
-def _abandoned_in_words(abandoned: Abandoned, names: Names) -> str:
+def abandoned_in_words(abandoned: Abandoned, names: Names) -> str:
+    """Who ended while holding what a task waits for, at the end of a sentence on that."""
     if not abandoned.task:
         place = names.place(abandoned.acquired)
         return (

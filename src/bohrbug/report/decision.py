@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import linecache
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from rich.console import Console
-from rich.text import Text
 
 from bohrbug.model.decision import Decision, Readiness, Standing
-from bohrbug.model.operation import BEGIN, END, EXIT, JOIN, Site
+from bohrbug.model.operation import BEGIN, END
 from bohrbug.model.outcome import OutcomeKind
 from bohrbug.model.plan import Choice
 from bohrbug.model.trace import Trace
@@ -20,8 +19,14 @@ from bohrbug.report.faults import fault_words
 from bohrbug.report.naming import Names, task_order
 from bohrbug.report.schedule import schedule_of
 from bohrbug.report.sources import source_line
-from bohrbug.report.stack import draw_stack, telling_frame
-from bohrbug.report.style import HEADING, QUIET, WARNED, Paper
+from bohrbug.report.standings import (
+    Row,
+    draw_rows,
+    draw_stacks,
+    operation_words,
+    site_of_standing,
+)
+from bohrbug.report.style import HEADING, QUIET, Paper
 from bohrbug.report.wording import plural
 
 MOST_NEW_STEPS = 30
@@ -30,11 +35,11 @@ MOST_NEW_STEPS = 30
 MOST_PRINTED = 20
 """Lines that are shown of what the test has printed since the last stop."""
 
+STEPS_IN_LANES = 12
+"""Steps that are shown in columns at each stop, if nobody says how many."""
+
 LINES_AROUND = 5
 """Lines of the source that are listed before and after the one in question."""
-
-
-_WIDEST_WORDS = 48
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,27 +63,20 @@ class View:
     printed: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class _Row:
-    label: str
-    task: str
-    words: str
-    place: str
-    source: str
-    note: str = ""
-    is_next: bool = False
-    is_quiet: bool = False
-
-
 class DecisionReport:
     """Draws views of one session.
 
     Parameters:
         console: where to print to.
+
+    Attributes:
+        lanes: how many of the last steps are shown at each stop, one column per task; 0: those
+            since the last stop, one below the other.
     """
 
     def __init__(self, console: Console) -> None:
         self._console = console
+        self.lanes = 0
 
     def _paper(self, view: View) -> Paper:
         tasks = list(view.trace.task_infos) or sorted(set(view.trace.tasks), key=task_order)
@@ -90,7 +88,10 @@ class DecisionReport:
         """Print what was done since the last stop, and the decision."""
         names = names_of(view)
         paper = self._paper(view)
-        self._draw_new_steps(view, paper, names)
+        if self.lanes:
+            self._draw_lanes(view, paper, names)
+        else:
+            self._draw_new_steps(view, paper, names)
         lines = view.printed.rstrip().splitlines()
         if lines:
             paper.gap()
@@ -111,7 +112,19 @@ class DecisionReport:
         paper.gap()
         if first > view.since:
             paper.put(paper.text(f"{plural(first - view.since, 'step')} not shown", QUIET))
-        _draw_rows(paper, list(_done(trace, first, names)))
+        draw_rows(paper, list(_done(trace, first, names)))
+
+    def _draw_lanes(self, view: View, paper: Paper, names: Names) -> None:
+        trace = view.trace
+        first = max(len(trace) - self.lanes, 0)
+        if first == len(trace):
+            return
+        paper.gap()
+        if first:
+            paper.put(paper.text(f"{plural(first, 'earlier step')} not shown", QUIET))
+        only = range(first, len(trace))
+        schedule = schedule_of(trace, trace.preemptions(), names, full=True, only=only)
+        draw_schedule(paper, schedule, names)
 
     def _draw_decision(self, view: View, decision: Decision, paper: Paper, names: Names) -> None:
         glyphs = paper.glyphs
@@ -130,7 +143,7 @@ class DecisionReport:
             )
             asked = f"whether {decision.what}" if decision.what else "a value"
             paper.paragraph(paper.prose(f"task {decision.running} chooses {asked}: {values}"))
-        _draw_rows(paper, list(_rows(view, decision, names)))
+        draw_rows(paper, list(_rows(view, decision, names)))
 
     # -- on demand ---------------------------------------------------------------------
 
@@ -151,13 +164,7 @@ class DecisionReport:
             view: what to look at.
             task: whose stack; ``None`` for all.
         """
-        paper, names = self._paper(view), names_of(view)
-        for standing in _standings(view, task):
-            paper.put(paper.prose(f"task {names.task(standing.task)}", HEADING))
-            if standing.stack:
-                draw_stack(paper, standing.stack, names, 2)
-            else:
-                paper.put(paper.text("  has not begun" if _is_new(standing) else "  not known"))
+        draw_stacks(self._paper(view), _standings(view, task), names_of(view))
 
     def draw_held(self, view: View) -> None:
         """Print who holds what, and who waits for it."""
@@ -194,7 +201,7 @@ class DecisionReport:
         wanted = task or running
         standing = next((each for each in standings if each.task == wanted), None)
         standing = standing or (standings[0] if standings else None)
-        site = None if standing is None else _site_of(standing, names)
+        site = None if standing is None else site_of_standing(standing, names)
         if standing is None or site is None or not linecache.getline(site.filename, site.line):
             paper.put(paper.text("its source is not known"))
             return
@@ -239,19 +246,7 @@ def _standings(view: View, task: str | None) -> list[Standing]:
     ]
 
 
-def _is_new(standing: Standing) -> bool:
-    return standing.operation is not None and standing.operation.kind.name == "begin"
-
-
-def _site_of(standing: Standing, names: Names) -> Site | None:
-    site = names.site(standing.operation) if standing.operation is not None else None
-    if site is not None and site.line:
-        return site
-    frame = telling_frame(standing.stack)
-    return None if frame is None else frame.site
-
-
-def _rows(view: View, decision: Decision, names: Names) -> Iterator[_Row]:
+def _rows(view: View, decision: Decision, names: Names) -> Iterator[Row]:
     """The tasks: those that can be chosen with their numbers, then the others."""
     numbers = {task: str(number) for number, task in enumerate(decision.options, 1)}
     if decision.arity:
@@ -259,7 +254,7 @@ def _rows(view: View, decision: Decision, names: Names) -> Iterator[_Row]:
     ordered = sorted(decision.standings, key=lambda each: each.task not in numbers)
     for standing in ordered:
         operation = standing.operation
-        site = _site_of(standing, names)
+        site = site_of_standing(standing, names)
         if operation is not None and operation.kind in (BEGIN, END):
             # It was started there, and that is not where it goes on.
             site = None
@@ -269,7 +264,7 @@ def _rows(view: View, decision: Decision, names: Names) -> Iterator[_Row]:
         if can_run and decision.is_preemption(standing.task):
             timed = standing.readiness is Readiness.TIMED
             note = "early" if timed else f"preempts {decision.running}"
-        yield _Row(
+        yield Row(
             numbers.get(standing.task, ""),
             f"{standing.task} {known_as}".rstrip(),
             operation_words(standing, names),
@@ -281,30 +276,7 @@ def _rows(view: View, decision: Decision, names: Names) -> Iterator[_Row]:
         )
 
 
-def operation_words(standing: Standing, names: Names) -> str:
-    """What a task is about to do, or what it waits for."""
-    operation = standing.operation
-    if operation is None:
-        return "chooses a value"
-    brief = names.brief(operation)
-    if standing.readiness is Readiness.ENABLED:
-        return brief
-    if standing.readiness is Readiness.YIELDED:
-        return f"{brief} (has yielded to others)"
-    if operation.kind.is_yield:
-        return f"{brief} ends" if standing.readiness is Readiness.TIMED else f"in {brief}"
-    if operation.kind is JOIN:
-        ended = names.short_resource(operation.resource)
-        of = "the other threads" if operation.resource == EXIT else ended
-        words = f"waits for the end of {of}"
-    else:
-        words = f"waits: {brief}"
-        if standing.holders:
-            words += f", held by {' and '.join(standing.holders)}"
-    return f"{words}; its timeout fires" if standing.readiness is Readiness.TIMED else words
-
-
-def _done(trace: Trace, first: int, names: Names) -> Iterator[_Row]:
+def _done(trace: Trace, first: int, names: Names) -> Iterator[Row]:
     """The steps from one on, as they were done."""
     for step in range(first, len(trace)):
         task, operation = trace.tasks[step], trace.operations[step]
@@ -316,34 +288,7 @@ def _done(trace: Trace, first: int, names: Names) -> Iterator[_Row]:
         if trace.is_preemption(step, task):
             note = "timeout, early" if trace.has_fired(step) else f"preempted {trace.goes_on(step)}"
         source = source_line(site) if site is not None and site.line else ""
-        yield _Row("", task, words, names.place(site), source, note)
-
-
-def _draw_rows(paper: Paper, rows: Sequence[_Row]) -> None:
-    """Print rows in columns, with what the default is marked."""
-
-    def width(cells: Iterable[str], most: int = 200) -> int:
-        return min(max((len(cell) for cell in cells), default=0), most)
-
-    labels = width(row.label for row in rows)
-    tasks = width(row.task for row in rows)
-    words = width((row.words for row in rows), _WIDEST_WORDS)
-    notes = width(row.note for row in rows)
-    places = width(row.place for row in rows)
-    for row in rows:
-        style = QUIET if row.is_quiet else ""
-        arrow = paper.glyphs.arrow_right if row.is_next else ""
-        line = Text(f" {arrow:<1} ")
-        if labels:
-            line.append_text(paper.text(f"{row.label:>{labels}}  ", HEADING))
-        colour = paper.style_of(row.task.partition(" ")[0])
-        line.append_text(paper.text(f"{row.task:<{tasks}}  ", style or colour))
-        line.append_text(paper.text(f"{row.words:<{words}}  ", style))
-        if notes:
-            line.append_text(paper.text(f"{row.note:<{notes}}  ", WARNED))
-        line.append_text(paper.text(f"{row.place:<{places}}", style or HEADING))
-        line.append_text(paper.text(f"  {row.source}", style))
-        paper.put(line)
+        yield Row("", task, words, names.place(site), source, note)
 
 
 def passed_in_words(trace: Trace) -> str:

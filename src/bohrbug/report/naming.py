@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections import ChainMap
+from collections.abc import Iterable, Mapping
 
 from bohrbug.model.function_name import without_parameters
 from bohrbug.model.native_resources import ANY_CHILD, MADE_BY_CALLS
@@ -114,11 +115,23 @@ class Names:
     Parameters:
         trace: the execution.
         extra: further places that the report will mention, such as those of a race.
+        resources: further ones that it will mention, such as those that tasks wait for by now.
+        tasks: further ones of which it will speak.
     """
 
-    def __init__(self, trace: Trace, extra: Iterable[Site] = ()) -> None:
-        self._infos = trace.task_infos
-        self._resources = trace.resources
+    def __init__(
+        self,
+        trace: Trace,
+        extra: Iterable[Site] = (),
+        resources: Mapping[ResourceId, Resource] | None = None,
+        tasks: Mapping[TaskId, TaskInfo] | None = None,
+    ) -> None:
+        self._infos: Mapping[TaskId, TaskInfo] = trace.task_infos
+        if tasks:
+            self._infos = {**tasks, **trace.task_infos}
+        self._resources: Mapping[ResourceId, Resource] = trace.resources
+        if resources:
+            self._resources = ChainMap(trace.resources, dict(resources))
         places = {operation.place for operation in trace.operations}
         used = {operation.resource for operation in trace.operations}
         for operation in trace.final_pending.values():
@@ -127,6 +140,7 @@ class Names:
         for blocked in trace.outcome.blocked:
             used.add(blocked.operation.resource)
             used.update(held.resource for held in blocked.holding)
+        used.update(resources or ())
         self._places: dict[object, Site | None] = {
             place: None if site is None or _is_hidden(site) else site
             for place in places
@@ -178,6 +192,11 @@ class Names:
         if name:
             return f"{resource.type} {name}", self.place(created)
         return f"{resource.type} {self.place(created)}", ""
+
+    def type(self, id: ResourceId) -> str:
+        """The class of a resource that a user would name; may be empty."""
+        known = self._resources.get(id)
+        return known.type if known is not None else ""
 
     def origin(self, id: ResourceId) -> str:
         """Where a resource was made, if its name does not say so."""

@@ -42,12 +42,20 @@ from bohrbug.runtime.threads.task import Task
 class Debugger(Protocol):
     """Looks into a replay while it runs; what it does is no part of the execution."""
 
+    def begin(self) -> None:
+        """What is executed from now on is the replay."""
+        ...
+
     def before_step(self, execution: Execution, step: int) -> None:
         """Called before every step once there are several tasks."""
         ...
 
     def failed(self, execution: Execution, task: Task, error: BaseException) -> None:
         """An exception left a task."""
+        ...
+
+    def stuck(self, execution: Execution, outcome: Outcome) -> None:
+        """No task can go on, and the execution ends so."""
         ...
 
     def follow(self, failure: Failure) -> None:
@@ -107,7 +115,7 @@ def _replay_of_one_run(
     replayed: list[Replay] = []
     for _ in range(times):
         watched = _Watched(debugger)
-        watched.active = True
+        watched.begin()
         regrowing = Regrowing(recorded.growth)
         runtime = live_runtime_of(
             function,
@@ -164,7 +172,7 @@ class _Replays:
     def strict(self, times: int, debugger: Debugger | None) -> Replay:
         """Follow the plan of the file."""
         with self._entered(self._reproduction.points, debugger) as (platform, expected, watched):
-            watched.active = True
+            watched.begin()
             return repeated(platform.runtime, expected, times)
 
     # -- edited programs ---------------------------------------------------------
@@ -222,7 +230,7 @@ class _Replays:
                         edit = Edit(alignment.changed, misfits(policy, trace), failure)
                         if debugger is not None:
                             debugger.follow(failure)
-                        watched.active = True
+                        watched.begin()
                         return replace(repeated(platform.runtime, failure, times), edit=edit)
                 tried.append((trace, misfits(policy, trace)))
         # A failure of another kind tells more than that it passes.
@@ -303,6 +311,12 @@ class _Watched(ThreadExplainer):
         self._debugger = debugger
         self.active = False
 
+    def begin(self) -> None:
+        """What is executed from now on is the replay."""
+        self.active = True
+        if self._debugger is not None:
+            self._debugger.begin()
+
     def before_step(self) -> None:
         """Takes the place of the invariant, which is called before every step."""
         execution = current.execution
@@ -314,3 +328,14 @@ class _Watched(ThreadExplainer):
         if self.active and self._debugger is not None:
             self._debugger.failed(execution, task, error)
         return super().exception(execution, task, error)
+
+    def stuck(self, execution: Execution) -> Outcome:
+        """No task can go on."""
+        outcome = super().stuck(execution)
+        if self.active and self._debugger is not None:
+            execution.suspended += 1
+            try:
+                self._debugger.stuck(execution, outcome)
+            finally:
+                execution.suspended -= 1
+        return outcome

@@ -13,7 +13,7 @@ from bohrbug.exploration.reproduction import Reproduction
 from bohrbug.exploration.result import Failure
 from bohrbug.exploration.sights import Sight, Sights, Values
 from bohrbug.model.operation import BEGIN, CALLBACK, RESUME, WAKE, TaskId
-from bohrbug.model.outcome import Frame
+from bohrbug.model.outcome import Frame, Outcome
 from bohrbug.paths import is_library_file
 from bohrbug.platforms.threads.plain_values import is_telling, shown
 from bohrbug.platforms.threads.replaying import replay
@@ -54,6 +54,9 @@ class Onlooker:
         self._near = _near(failure)
         self.sights = Sights()
 
+    def begin(self) -> None:
+        """Called when the replay begins."""
+
     def before_step(self, execution: Execution, step: int) -> None:
         """Called before every step once there are several tasks, by the task that ran last.
 
@@ -93,6 +96,9 @@ class Onlooker:
 
     def failed(self, execution: Execution, task: Task, error: BaseException) -> None:
         """Called when an exception leaves a task."""
+
+    def stuck(self, execution: Execution, outcome: Outcome) -> None:
+        """Called when no task can go on."""
 
 
 def _near(failure: Failure) -> frozenset[int] | None:

@@ -14,21 +14,19 @@ from bohrbug.exploration.result import Failure
 from bohrbug.exploration.stepping.kept import failure_of
 from bohrbug.exploration.stepping.session import Stop
 from bohrbug.model.conditions import Conditions, PlaceKey
-from bohrbug.model.decision import Decision, Readiness, Standing
-from bohrbug.model.outcome import Held, Outcome
+from bohrbug.model.decision import Decision, Readiness
+from bohrbug.model.outcome import Outcome
 from bohrbug.model.plan import Ask, Choice, Plan, UniformRandom
-from bohrbug.model.site import site_of
 from bohrbug.model.trace import Trace
-from bohrbug.monitors.outcomes import resource_of
-from bohrbug.platforms.threads.explaining import ThreadExplainer, holders_of
+from bohrbug.platforms.threads.explaining import ThreadExplainer
 from bohrbug.platforms.threads.platform import ThreadsPlatform, runtime_of
 from bohrbug.platforms.threads.recorded_points import find_functions
+from bohrbug.platforms.threads.standings import standing_of
 from bohrbug.runtime.interrupts import Interrupts
 from bohrbug.runtime.policies import Asked
 from bohrbug.runtime.threads.execution import Execution
 from bohrbug.runtime.threads.runtime import ThreadsRuntime
 from bohrbug.runtime.threads.stacks import stack_of
-from bohrbug.runtime.threads.task import Task
 
 FIRST_EXECUTIONS = 40
 """Executions in which the data accesses are looked for that are to be scheduling points."""
@@ -76,30 +74,17 @@ def decision_of(execution: Execution, asked: Asked) -> Decision:
         options,
         asked.default,
         tuple(
-            _standing(execution, task, readiness.get(task.id), asked.arity > 0)
+            standing_of(
+                execution,
+                task,
+                stack_of(task, execution.current),
+                readiness.get(task.id),
+                is_data=asked.arity > 0,
+            )
             for task in execution.alive
         ),
         asked.yielded,
         asked.arity,
-    )
-
-
-def _standing(
-    execution: Execution, task: Task, readiness: Readiness | None, is_data: bool
-) -> Standing:
-    is_ready = task.ready is None or task.ready()
-    if readiness is None:
-        readiness = Readiness.YIELDED if is_ready else Readiness.BLOCKED
-        if is_data and is_ready:
-            readiness = Readiness.ENABLED
-    in_choice = is_data and task is execution.current
-    return Standing(
-        task.id,
-        readiness,
-        None if in_choice else task.pending,
-        stack_of(task, execution.current),
-        tuple(Held(resource_of(held), site_of(place)) for held, place in task.holding.items()),
-        () if is_ready else holders_of(execution, task),
     )
 
 

@@ -341,7 +341,7 @@ class RLock(_Lock):
     def _acquire(self, frame: Any, blocking: Any = True, timeout: Any = -1) -> bool:
         execution = controlled()
         if execution is None:
-            thread = real_get_ident()
+            thread = self._me()
             if self._ident == thread and self._count:
                 self._count += 1
                 return True

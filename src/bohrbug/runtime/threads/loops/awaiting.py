@@ -1,10 +1,11 @@
-"""What the tasks of event loops wait for, once nobody can go on."""
+"""What the tasks of event loops wait for."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from bohrbug.model.operation import WAIT, Operation, TaskId
+from bohrbug.model.operation import WAIT, Operation, ResourceId, TaskId
 from bohrbug.model.outcome import Frame
 from bohrbug.runtime.threads.loops.tasks import LoopTasks, is_of_asyncio
 from bohrbug.runtime.threads.stacks import site_in
@@ -15,21 +16,29 @@ if TYPE_CHECKING:
 
 
 class Awaiting(NamedTuple):
-    """A task of an event loop that waits.
+    """A task of an event loop that stands at an ``await``.
 
     Parameters:
-        task: which one; its pending operation is the wait.
+        task: which one.
         stack: where its coroutines of the program stand, innermost last.
+        place: the same of the innermost one, as code and offset.
+        is_blocked: what it waits for has not come.
         holders: the tasks that it waits for, if it does not wait for anything else.
+        resource: stands for what it waits for.
+        label: how reports call that.
     """
 
     task: Task
     stack: tuple[Frame, ...]
+    place: tuple[Any, int]
+    is_blocked: bool
     holders: tuple[TaskId, ...]
+    resource: ResourceId
+    label: str
 
 
-def awaiting(execution: Execution) -> list[Awaiting]:
-    """The tasks that running event loops have, where they wait."""
+def unfinished_in_loops(execution: Execution) -> list[Awaiting]:
+    """The tasks that running event loops have, where they stand; changes nothing."""
     loops: LoopTasks | None = execution.loops
     if loops is None:
         return []
@@ -37,7 +46,7 @@ def awaiting(execution: Execution) -> list[Awaiting]:
     for asyncio_task, task in loops.unfinished():
         if task.host is None:
             continue
-        codes, primitive = _chain(asyncio_task.get_coro())
+        codes, owner = codes_and_owner(asyncio_task.get_coro(), is_of_asyncio)
         if not codes:
             continue
         waiter = asyncio_task._fut_waiter
@@ -46,34 +55,54 @@ def awaiting(execution: Execution) -> list[Awaiting]:
             for awaited in getattr(waiter, "_children", (waiter,))
             if (known := loops.known(awaited)) is not None and not awaited.done()
         )
+        primitive = "" if owner is None else type(owner).__name__
         label = primitive or ("the end of other tasks" if holders else "a future")
-        state = execution.resources.state_named(f"{task.id}:awaited", label, label)
-        task.pending = Operation(WAIT, state.id, codes[-1])
-        task.waits_for = state
-        task.blocked_since = _last_step(execution, task)
         stack = tuple(Frame(site_in(code, offset)) for code, offset in codes)
-        found.append(Awaiting(task, stack, holders))
+        is_blocked = waiter is not None and not waiter.done()
+        found.append(
+            Awaiting(task, stack, codes[-1], is_blocked, holders, f"{task.id}:awaited", label)
+        )
     return found
 
 
-def _chain(coroutine: Any) -> tuple[list[tuple[Any, int]], str]:
-    """Where the coroutines of a task stand, up to what asyncio does for them.
+def awaiting(execution: Execution) -> list[Awaiting]:
+    """The tasks that running event loops have, once nobody can go on.
+
+    Their pending operation is from then on that they wait.
+    """
+    found = unfinished_in_loops(execution)
+    for each in found:
+        task = each.task
+        state = execution.resources.state_named(each.resource, each.label, each.label)
+        task.pending = Operation(WAIT, state.id, each.place)
+        task.waits_for = state
+        task.blocked_since = _last_step(execution, task)
+    return found
+
+
+def codes_and_owner(
+    coroutine: Any, is_of_loop: Callable[[dict[str, Any]], bool]
+) -> tuple[list[tuple[Any, int]], Any]:
+    """Where the coroutines of a task stand, up to what its event loop does for them.
+
+    Parameters:
+        coroutine: the task's own.
+        is_of_loop: whether code is the event loop's, by its globals.
 
     Returns:
-        Code and offset of those of the program, the innermost last, and of which class of asyncio
-        the innermost one calls a method; "" if it calls none.
+        Code and offset of those of the program, the innermost last, and the object of the event
+        loop of which the innermost one calls a method; ``None`` if it calls none.
     """
     codes: list[tuple[Any, int]] = []
     while coroutine is not None:
         frame = getattr(coroutine, "cr_frame", None) or getattr(coroutine, "gi_frame", None)
         if frame is None:
             break
-        if is_of_asyncio(frame.f_globals):
-            owner = frame.f_locals.get("self")
-            return codes, "" if owner is None else type(owner).__name__
+        if is_of_loop(frame.f_globals):
+            return codes, frame.f_locals.get("self")
         codes.append((frame.f_code, max(frame.f_lasti, 0)))
         coroutine = getattr(coroutine, "cr_await", None) or getattr(coroutine, "gi_yieldfrom", None)
-    return codes, ""
+    return codes, None
 
 
 def _last_step(execution: Execution, task: Task) -> int:
