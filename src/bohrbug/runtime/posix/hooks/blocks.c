@@ -16,7 +16,6 @@
 #define EXPORT __attribute__((visibility("default")))
 #define CALLER __builtin_return_address(0)
 
-
 static void range(const void *address, size_t size, enum kind kind, const void *caller) {
     if (now.epoch && size && is_instrumented(caller))
         access_slowly((uint64_t)(uintptr_t)address, size, kind, (uint64_t)(uintptr_t)caller);

@@ -241,10 +241,7 @@ class ReadyQueue(Generic[_Entry]):
                 if state.may_differ():
                     for entry in state.ended().options():
                         found[id(entry)] = entry
-        entries = [*found.values()]
-        if len(entries) > 1:
-            entries.sort(key=_place_of)
-        return entries
+        return [*found.values()]
 
     def take(self, entry: _Entry, *, may_end: bool = True) -> bool:
         """Take out what comes next, to run it; true if a turn may have begun with it.
@@ -310,7 +307,3 @@ class ReadyQueue(Generic[_Entry]):
                 if self._number - entry.since >= LATE_TURNS and entry.order is not Order.FIFO:
                     entry.order = Order.FIFO
                     self.was_impatient = True
-
-
-def _place_of(entry: Entry) -> Place:
-    return entry.place
