@@ -113,6 +113,9 @@ READERS = [
     ),
 ]
 
+WAITS_FOR_AN_EDITOR = "--debugpy"
+"""Commands with it are given in test_editors.py, where an editor attaches."""
+
 MUST_SUCCEED = ("explain", "replay-messages", "explorations")
 """Commands that have no reason to say that something failed."""
 
@@ -167,6 +170,7 @@ def test_commands_can_be_given(reader: Reader, folder: Folder) -> None:
         if block.language == "sh" and block.page in reader.pages
         for words in commands_of(block.text)
         if words[0] == "bohrbug" and "./" not in " ".join(words)  # but for native programs
+        if WAITS_FOR_AN_EDITOR not in words
     ]
     for arguments, ended in zip(commands, folder.each(commands), strict=True):
         shown = f"bohrbug {' '.join(arguments)}\n{ended.out}{ended.err}"
