@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sqlite3
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -113,6 +115,32 @@ def test_what_is_held_is_kept(tmp_path: Path) -> None:
     again.forget("test")
     again.flush()
     assert HeldTests(file).recall("test") is None
+
+
+@pytest.mark.parametrize(
+    ("files", "told"),
+    [
+        ('{"a.py": "only a digest"}', "{}"),
+        ('{"a.py": null}', "{}"),
+        ('["a.py"]', "{}"),
+        ("{", "{}"),
+        ('{"a.py": ["1", "a"]}', "7"),
+        ('{"a.py": ["1", "a"]}', "not JSON"),
+    ],
+)
+def test_a_row_of_another_form_counts_as_none(tmp_path: Path, files: str, told: str) -> None:
+    file = tmp_path / "held.sqlite"
+    held = Held("conditions", {"a.py": ("1", "a")}, {"line": "holds"}, 5.0)
+    tests = HeldTests(file)
+    tests.keep("test", held)
+    tests.flush()
+    with closing(sqlite3.connect(file)) as connection, connection:
+        connection.execute("UPDATE held SET files = ?, told = ?", (files, told))
+    again = HeldTests(file)
+    assert again.recall("test") is None
+    again.keep("test", held)
+    again.flush()
+    assert HeldTests(file).recall("test") == held
 
 
 def test_a_file_of_another_kind_is_no_trouble_for_tests(tmp_path: Path) -> None:

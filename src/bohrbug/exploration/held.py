@@ -80,11 +80,7 @@ class HeldTests:
     def recall(self, test: str) -> Held | None:
         """What was known of a test when this process began."""
         row = self._known.get(test)
-        if row is None:
-            return None
-        conditions, files, told, explored = row
-        known = {file: (digest, name) for file, (digest, name) in json.loads(files).items()}
-        return Held(conditions, known, json.loads(told), explored)
+        return None if row is None else _read(*row)
 
     def keep(self, test: str, held: Held) -> None:
         """Keep what is known of a test, in place of what was."""
@@ -128,3 +124,15 @@ class HeldTests:
         except (DatabaseError, sqlite3.Error) as error:
             self.trouble = f"verdicts are not kept: {error}"
         return given
+
+
+def _read(conditions: str, files: str, told: str, explored: float) -> Held | None:
+    """What a row says; ``None`` if it was written by another version, or by hand.
+
+    The test is explored as if nothing was known of it, which puts another row in its place.
+    """
+    try:
+        known = {file: (digest, name) for file, (digest, name) in json.loads(files).items()}
+        return Held(conditions, known, dict(json.loads(told)), explored)
+    except (ValueError, TypeError, AttributeError):
+        return None
