@@ -17,7 +17,7 @@ Build = Callable[..., Path]
 
 HOOKED = ("-fsanitize=thread", "-fno-builtin")
 
-PROCESS_WIDE = ("folder", "mask", "environment", "locale", "handler")
+PROCESS_WIDE = ("folder", "path", "mask", "environment", "locale", "handler")
 FILES = ("position", "size", "name", "renamed", "content", "stream", "lines", "processes")
 BLOCKS = ("strcpy", "strncpy", "memcpy", "snprintf", "read", "write", "qsort")
 MEMORY = ("mmap", "shmat")
@@ -65,6 +65,12 @@ def test_a_file_of_processes_under_its_lock_does_not_fail(native_build: Build) -
     assert not explored(program, "processes", "guarded", **options).failures
 
 
+def test_where_a_path_begins_another_task_may_change(native_build: Build) -> None:
+    program = native_build("process_wide.c")
+    [failure] = explored(program, "path", causes=0, strategy="dpor", predict=0).failures
+    assert failure.outcome.kind is OutcomeKind.ASSERTION
+
+
 def test_the_lock_of_a_stream_holds_several_calls_together(native_build: Build) -> None:
     program = native_build("shared_files.c")
     result = explored(program, "locked-stream", strategy="dpor", predict=0)
@@ -87,4 +93,7 @@ def test_what_a_process_does_at_its_end_is_a_condition_where_others_are_alive(
     verdict = explored(program, strategy="dfs", predict=0).verdict
     assert verdict.kind is VerdictKind.HOLDS
     assert verdict.conditions.taking == (EXIT_HANDLERS,)
-    assert not explored(program, "joined", strategy="dfs", predict=0).verdict.conditions.taking
+    for joined in (("joined",), ("joined", "alarm")):
+        result = explored(program, *joined, strategy="dfs", predict=0)
+        assert result.verdict.kind is VerdictKind.HOLDS
+        assert not result.verdict.conditions.taking

@@ -22,6 +22,8 @@ static void use(void) {
         char path[64];
         assert(chdir("/usr") == 0 && getcwd(path, sizeof path));
         assert(strcmp(path, "/usr") == 0);
+    } else if (is("path")) {
+        assert(chdir("/usr") == 0 && access("bin", F_OK) == 0);
     } else if (is("mask")) {
         umask(022);
         assert(umask(022) == 022);
@@ -39,7 +41,7 @@ static void use(void) {
 }
 
 static void disturb(void) {
-    if (is("folder")) assert(chdir("/") == 0);
+    if (is("folder") || is("path")) assert(chdir("/proc") == 0);
     if (is("mask")) umask(077);
     if (is("environment")) setenv("BETWEEN", "1", 1);
     if (is("locale")) setlocale(LC_ALL, "C");

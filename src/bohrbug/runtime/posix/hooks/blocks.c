@@ -25,42 +25,26 @@ static void range(const void *address, size_t size, enum kind kind, const void *
     static __typeof__(&name) real; \
     if (__builtin_expect(!real, 0)) real = (__typeof__(&name))next(#name)
 
-EXPORT void *memcpy(void *restrict target, const void *restrict source, size_t size) {
-    REAL_OF(memcpy);
-    range(source, size, READ, CALLER);
-    range(target, size, WRITE, CALLER);
-    return real(target, source, size);
-}
-EXPORT void *memmove(void *target, const void *source, size_t size) {
-    REAL_OF(memmove);
-    range(source, size, READ, CALLER);
-    range(target, size, WRITE, CALLER);
-    return real(target, source, size);
-}
-EXPORT void *memset(void *target, int value, size_t size) {
-    REAL_OF(memset);
-    range(target, size, WRITE, CALLER);
-    return real(target, value, size);
-}
-
+#define COPIES(name, function) \
+    EXPORT void *name(void *target, const void *source, size_t size) { \
+        REAL_OF(function); \
+        range(source, size, READ, CALLER); \
+        range(target, size, WRITE, CALLER); \
+        return real(target, source, size); \
+    }
+#define FILLS(name) \
+    EXPORT void *name(void *target, int value, size_t size) { \
+        REAL_OF(memset); \
+        range(target, size, WRITE, CALLER); \
+        return real(target, value, size); \
+    }
+COPIES(memcpy, memcpy)
+COPIES(memmove, memmove)
+FILLS(memset)
 /* Of clang 15 and newer. */
-EXPORT void *__tsan_memcpy(void *target, const void *source, size_t size) {
-    REAL_OF(memcpy);
-    range(source, size, READ, CALLER);
-    range(target, size, WRITE, CALLER);
-    return real(target, source, size);
-}
-EXPORT void *__tsan_memmove(void *target, const void *source, size_t size) {
-    REAL_OF(memmove);
-    range(source, size, READ, CALLER);
-    range(target, size, WRITE, CALLER);
-    return real(target, source, size);
-}
-EXPORT void *__tsan_memset(void *target, int value, size_t size) {
-    REAL_OF(memset);
-    range(target, size, WRITE, CALLER);
-    return real(target, value, size);
-}
+COPIES(__tsan_memcpy, memcpy)
+COPIES(__tsan_memmove, memmove)
+FILLS(__tsan_memset)
 
 EXPORT void qsort(void *items, size_t count, size_t size, int (*compare)(const void *, const void *)) {
     REAL_OF(qsort);
@@ -171,18 +155,16 @@ EXPORT void *memchr(const void *memory, int byte, size_t size) {
     return real(memory, byte, size);
 }
 
-EXPORT char *strcpy(char *restrict target, const char *restrict text) {
-    REAL_OF(strcpy);
-    read_text(text, CALLER);
-    if (now.epoch) range(target, length_of(text) + 1, WRITE, CALLER);
-    return real(target, text);
-}
-EXPORT char *stpcpy(char *restrict target, const char *restrict text) {
-    REAL_OF(stpcpy);
-    read_text(text, CALLER);
-    if (now.epoch) range(target, length_of(text) + 1, WRITE, CALLER);
-    return real(target, text);
-}
+#define COPIES_TEXT(name) \
+    EXPORT char *name(char *restrict target, const char *restrict text) { \
+        REAL_OF(name); \
+        read_text(text, CALLER); \
+        if (now.epoch) range(target, length_of(text) + 1, WRITE, CALLER); \
+        return real(target, text); \
+    }
+COPIES_TEXT(strcpy)
+COPIES_TEXT(stpcpy)
+
 EXPORT char *strncpy(char *restrict target, const char *restrict text, size_t size) {
     REAL_OF(strncpy);
     read_up_to(text, size, CALLER);

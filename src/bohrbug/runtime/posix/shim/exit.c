@@ -10,6 +10,7 @@
 #include "stack.h"
 #include "start.h"
 #include "task.h"
+#include "timers.h"
 
 static int (*program_main)(int, char **, char **);
 
@@ -18,10 +19,7 @@ static void exit_point(uint64_t site) {
     GUARD;
     modules_record_new();
     perform(END, current_resource(), site);
-    for (uint32_t i = 0; i < segment->alive_count; i++) {
-        const struct task *task = &TASKS[segment->alive[i]];
-        if (task != current && task->process == this_process) segment->ended_beside_others = 1;
-    }
+    if (other_threads_stay()) segment->ended_beside_others = 1;
     freed_check_all();
     /* While there is still somebody to wait for room in a pipe. */
     if (this_process) fflush(stdout);

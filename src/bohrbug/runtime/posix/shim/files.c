@@ -18,14 +18,16 @@
 
 #include "accesses.h"
 #include "descriptors.h"
+#include "fnv.h"
+#include "process_state.h"
 #include "real.h"
 #include "trying.h"
 
 /* Output is compared, if at all, at the end. */
 static bool is_output(int fd) { return fd == STDOUT_FILENO || fd == STDERR_FILENO; }
 
-/* Where only packages are installed, the kernel tells of itself, and devices are. */
-static const char *const unchanging[] = {"/usr/", "/lib", "/etc/", "/proc/", "/sys/", "/dev/"};
+/* Where packages are installed, the kernel tells of itself, and devices are. */
+static const char *const unchanging[] = {"/usr/", "/lib/", "/lib64/", "/proc/", "/sys/", "/dev/"};
 
 static bool is_unchanging(const char *path) {
     for (size_t i = 0; i < sizeof unchanging / sizeof *unchanging; i++)
@@ -58,26 +60,25 @@ void file_operation_at(enum kind kind, int folder, const char *path, uint64_t si
     if (found) operate(kind, &status, site);
 }
 
-/* FNV-1a of the last part of a path. */
-static uint64_t key_of_name(const char *path) {
-    size_t end = strlen(path);
-    while (end > 1 && path[end - 1] == '/') end--;
-    size_t begin = end;
-    while (begin > 0 && path[begin - 1] != '/') begin--;
-    uint64_t key = 0xCBF29CE484222325ULL;
-    for (size_t i = begin; i < end; i++) key = (key ^ (unsigned char)path[i]) * 0x100000001B3ULL;
-    /* The bit says that processes share it. */
-    return key & ~((uint64_t)1 << 63);
+static uint64_t key_of_last_part(const char *path) {
+    const char *end = path + strlen(path);
+    while (end > path + 1 && end[-1] == '/') end--;
+    const char *begin = end;
+    while (begin > path && begin[-1] != '/') begin--;
+    return fnv_1a(begin, end);
 }
 
-void file_name_operation(enum kind kind, const char *path, uint64_t site) {
+void file_name_operation(enum kind kind, int folder, const char *path, uint64_t site) {
     if (segment->alive_count < 2 || !path || (kind == INSPECT && is_unchanging(path))) return;
-    perform(kind, resource_index(resource_named(FILE_NAMES, key_of_name(path), NAME, site)), site);
+    /* Where the path begins, another thread may change. */
+    if (folder == AT_FDCWD && *path != '/') process_state_operation(INSPECT, WORKING_DIRECTORY, site);
+    struct resource *name = resource_named(FILE_NAMES, key_of_last_part(path), NAME, site);
+    perform(kind, resource_index(name), site);
 }
 
 void file_opening(int folder, const char *path, int flags, uint64_t site) {
     if (!path) return;
-    file_name_operation(flags & O_CREAT ? SET : INSPECT, path, site);
+    file_name_operation(flags & O_CREAT ? SET : INSPECT, folder, path, site);
     if (flags & O_TRUNC) file_operation_at(SET, folder, path, site);
 }
 
@@ -133,7 +134,7 @@ ON_FILE(INSPECT, int, fstat64, (int fd, struct stat64 *status), fd, fd, status)
 #define LOOKS_UP(name, parameters, folder, path, ...) \
     EXPORT int name parameters { \
         CALLED_BY_PROGRAM(name, __VA_ARGS__); \
-        file_name_operation(INSPECT, path, SITE); \
+        file_name_operation(INSPECT, folder, path, SITE); \
         file_operation_at(INSPECT, folder, path, SITE); \
         return REAL(name)(__VA_ARGS__); \
     }
@@ -147,44 +148,44 @@ LOOKS_UP(fstatat, (int folder, const char *path, struct stat *status, int flags)
 LOOKS_UP(fstatat64, (int folder, const char *path, struct stat64 *status, int flags), folder, path, folder,
          path, status, flags)
 
-#define ON_NAME(kind, type, name, parameters, path, ...) \
+#define ON_NAME(kind, type, name, parameters, folder, path, ...) \
     EXPORT type name parameters { \
         CALLED_BY_PROGRAM(name, __VA_ARGS__); \
-        file_name_operation(kind, path, SITE); \
+        file_name_operation(kind, folder, path, SITE); \
         return REAL(name)(__VA_ARGS__); \
     }
 
-ON_NAME(INSPECT, int, access, (const char *path, int rights), path, path, rights)
-ON_NAME(INSPECT, int, faccessat, (int folder, const char *path, int rights, int flags), path, folder, path,
+ON_NAME(INSPECT, int, access, (const char *path, int rights), AT_FDCWD, path, path, rights)
+ON_NAME(INSPECT, int, faccessat, (int folder, const char *path, int rights, int flags), folder, path, folder, path,
         rights, flags)
-ON_NAME(INSPECT, ssize_t, readlink, (const char *path, char *buffer, size_t size), path, path, buffer, size)
-ON_NAME(INSPECT, ssize_t, readlinkat, (int folder, const char *path, char *buffer, size_t size), path,
+ON_NAME(INSPECT, ssize_t, readlink, (const char *path, char *buffer, size_t size), AT_FDCWD, path, path, buffer, size)
+ON_NAME(INSPECT, ssize_t, readlinkat, (int folder, const char *path, char *buffer, size_t size), folder, path,
         folder, path, buffer, size)
-ON_NAME(SET, int, unlink, (const char *path), path, path)
-ON_NAME(SET, int, unlinkat, (int folder, const char *path, int flags), path, folder, path, flags)
-ON_NAME(SET, int, remove, (const char *path), path, path)
-ON_NAME(SET, int, link, (const char *old, const char *path), path, old, path)
+ON_NAME(SET, int, unlink, (const char *path), AT_FDCWD, path, path)
+ON_NAME(SET, int, unlinkat, (int folder, const char *path, int flags), folder, path, folder, path, flags)
+ON_NAME(SET, int, remove, (const char *path), AT_FDCWD, path, path)
+ON_NAME(SET, int, link, (const char *old, const char *path), AT_FDCWD, path, old, path)
 ON_NAME(SET, int, linkat,
-        (int old_folder, const char *old, int folder, const char *path, int flags), path, old_folder, old,
+        (int old_folder, const char *old, int folder, const char *path, int flags), folder, path, old_folder, old,
         folder, path, flags)
-ON_NAME(SET, int, symlink, (const char *target, const char *path), path, target, path)
-ON_NAME(SET, int, symlinkat, (const char *target, int folder, const char *path), path, target, folder, path)
-ON_NAME(SET, int, mkdir, (const char *path, mode_t mode), path, path, mode)
-ON_NAME(SET, int, mkdirat, (int folder, const char *path, mode_t mode), path, folder, path, mode)
-ON_NAME(SET, int, rmdir, (const char *path), path, path)
+ON_NAME(SET, int, symlink, (const char *target, const char *path), AT_FDCWD, path, target, path)
+ON_NAME(SET, int, symlinkat, (const char *target, int folder, const char *path), folder, path, target, folder, path)
+ON_NAME(SET, int, mkdir, (const char *path, mode_t mode), AT_FDCWD, path, path, mode)
+ON_NAME(SET, int, mkdirat, (int folder, const char *path, mode_t mode), folder, path, folder, path, mode)
+ON_NAME(SET, int, rmdir, (const char *path), AT_FDCWD, path, path)
 
 /* One that changes what two names stand for is two operations. */
 EXPORT int rename(const char *old, const char *path) {
     CALLED_BY_PROGRAM(rename, old, path);
-    file_name_operation(SET, old, SITE);
-    file_name_operation(SET, path, SITE);
+    file_name_operation(SET, AT_FDCWD, old, SITE);
+    file_name_operation(SET, AT_FDCWD, path, SITE);
     return REAL(rename)(old, path);
 }
 
 EXPORT int renameat(int old_folder, const char *old, int folder, const char *path) {
     CALLED_BY_PROGRAM(renameat, old_folder, old, folder, path);
-    file_name_operation(SET, old, SITE);
-    file_name_operation(SET, path, SITE);
+    file_name_operation(SET, old_folder, old, SITE);
+    file_name_operation(SET, folder, path, SITE);
     return REAL(renameat)(old_folder, old, folder, path);
 }
 

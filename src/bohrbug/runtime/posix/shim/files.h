@@ -12,11 +12,12 @@
 void file_operation(enum kind kind, int fd, uint64_t site);
 /* The same of the file that a path leads to, if there is one. */
 void file_operation_at(enum kind kind, int folder, const char *path, uint64_t site);
-/* It is about to look whether there is something of that name, or to change that. */
-void file_name_operation(enum kind kind, const char *path, uint64_t site);
-/* Names a file in every process. */
+/* It is about to look whether there is something of that name, or to change that; a relative path
+ * depends on where the process stands, too. */
+void file_name_operation(enum kind kind, int folder, const char *path, uint64_t site);
+/* Names a file in every process: no inode of another device, and nothing that is told by a small number. */
 static inline uint64_t key_of_file(const struct stat *status) {
-    return status->st_ino ^ (uint64_t)status->st_dev << 40;
+    return status->st_ino ^ (uint64_t)status->st_dev * 0x9E3779B97F4A7C15ULL;
 }
 /* What opening a file does, by its flags. */
 void file_opening(int folder, const char *path, int flags, uint64_t site);

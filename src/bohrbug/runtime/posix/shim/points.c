@@ -3,6 +3,8 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "fnv.h"
+
 /* A resource, or the task that it stands for, is named by a number: the same in every execution, and
  * made in the same way in segment.py. */
 enum { OF_TASK = 1, OF_STATIC, OF_DYNAMIC };
@@ -17,13 +19,10 @@ static uint64_t key_of_task(uint32_t task) {
     return mixed(key_of_task(TASKS[task].parent), TASKS[task].number);
 }
 
-/* FNV-1a of the name of a module, without its folder. */
+/* Of the name of a module, without its folder. */
 static uint64_t key_of_name(const char *path) {
     const char *slash = strrchr(path, '/');
-    uint64_t key = 0xCBF29CE484222325ULL;
-    for (const char *at = slash ? slash + 1 : path; *at; at++)
-        key = (key ^ (unsigned char)*at) * 0x100000001B3ULL;
-    return key;
+    return fnv_1a(slash ? slash + 1 : path, path + strlen(path));
 }
 
 static const struct module *module_of(const struct resource *resource) {

@@ -82,15 +82,19 @@ static void note_handler(int number, sighandler_t handler, bool restarts) {
     if (is_handled) fibers_keep_masks();
 }
 
+/* Both functions work before there is a task, too. */
+static void handlers_operation(enum kind kind, uint64_t site) {
+    if (!controlled() || busy) return;
+    GUARD;
+    process_state_operation(kind, SIGNAL_HANDLERS, site);
+}
+
 EXPORT int sigaction(int number, const struct sigaction *action, struct sigaction *before) {
     if ((segment && number == NUDGE) || (number == SIGTRAP && debug_registers_are_set())) {
         errno = EINVAL;
         return -1;
     }
-    if (controlled() && !busy) {
-        GUARD;
-        process_state_operation(action ? SET : INSPECT, SIGNAL_HANDLERS, SITE);
-    }
+    handlers_operation(action ? SET : INSPECT, SITE);
     if (action) note_handler(number, action->sa_handler, action->sa_flags & SA_RESTART);
     return REAL(sigaction)(number, action, before);
 }
@@ -100,10 +104,7 @@ EXPORT sighandler_t signal(int number, sighandler_t handler) {
         errno = EINVAL;
         return SIG_ERR;
     }
-    if (controlled() && !busy) {
-        GUARD;
-        process_state_operation(SET, SIGNAL_HANDLERS, SITE);
-    }
+    handlers_operation(SET, SITE);
     /* As the C library's function has it. */
     note_handler(number, handler, true);
     return REAL(signal)(number, handler);

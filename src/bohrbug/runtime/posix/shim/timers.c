@@ -467,13 +467,18 @@ void timers_forget(void) {
     }
 }
 
-bool only_timers_stay(void) {
-    bool any = false;
+bool other_threads_stay(void) {
     for (uint32_t i = 0; i < segment->alive_count; i++) {
         const struct task *task = &TASKS[segment->alive[i]];
         if (task->process != this_process || task == current) continue;
-        if (task->routine != (uint64_t)(uintptr_t)run_timer) return false;
+        if (task->routine != (uint64_t)(uintptr_t)run_timer) return true;
     }
+    return false;
+}
+
+bool only_timers_stay(void) {
+    if (other_threads_stay()) return false;
+    bool any = false;
     for (size_t i = 0; i < MOST_TIMERS; i++) any |= timers[i].task != NULL;
     return any;
 }

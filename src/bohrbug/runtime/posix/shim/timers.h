@@ -20,6 +20,8 @@ void timer_closed(int fd);
 /* The program is about to become another one, which keeps its alarm; or could not. */
 void timers_before_exec(void);
 void timers_exec_failed(void);
+/* Whether somebody else than timers would be left of this process if the running task ended. */
+bool other_threads_stay(void);
 /* Whether nobody but timers would be left of this process if the running task ended. */
 bool only_timers_stay(void);
 
