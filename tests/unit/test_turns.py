@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import math
 import socket
 import threading
 from collections.abc import Awaitable, Callable, Iterator
@@ -22,7 +21,6 @@ from bohrbug.model.plan import Plan
 from bohrbug.model.serialise import trace_from_json, trace_to_json
 from bohrbug.platforms.threads.platform import runtime_of
 from bohrbug.report.text import failure_text
-from bohrbug.runtime.threads.loops.turns import SPINNING_TURNS
 
 Main = Callable[[list[Any]], Awaitable[None]]
 
@@ -515,98 +513,3 @@ def test_an_invariant_is_looked_at_between_the_steps_of_a_loop() -> None:
     result = bohrbug.explore(lambda: asyncio.run(main()), invariant=never_below_minus_one)
     (failure,) = result.failures
     assert failure.outcome.kind is OutcomeKind.INVARIANT
-
-
-def test_a_loop_waits_whose_last_callback_was_cancelled() -> None:
-    async def main() -> None:
-        loop = asyncio.get_running_loop()
-        loop.call_soon(print).cancel()
-        await loop.run_in_executor(None, threading.get_ident)
-
-    result = bohrbug.explore(lambda: asyncio.run(main()), hang_seconds=1)
-    assert result.verdict.kind is VerdictKind.HOLDS, result.verdict
-    assert not result.verdict.caveats
-
-
-def test_a_loop_waits_whose_timer_was_over_and_is_cancelled() -> None:
-    """That of ``wait_for`` may be over early, and late behind what it limits."""
-
-    async def main() -> None:
-        loop = asyncio.get_running_loop()
-        timer = loop.call_later(5, print)
-        await asyncio.sleep(0)
-        timer.cancel()
-        await loop.run_in_executor(None, threading.get_ident)
-
-    result = bohrbug.explore(lambda: asyncio.run(main()), hang_seconds=1, timeouts="early")
-    assert not result.failures
-    assert not result.verdict.caveats
-
-
-def test_asyncio_logs_nothing_of_an_execution_that_has_failed(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
-    """What its tasks leave behind dies with it; natively that would be told once, at most."""
-
-    async def fails() -> None:
-        raise ValueError("lost")
-
-    async def main() -> None:
-        task = asyncio.ensure_future(fails())
-        await asyncio.wait([task])
-        raise AssertionError
-
-    assert explored(main).failures
-    assert not [record for record in caplog.records if record.name == "asyncio"]
-
-
-def test_a_loop_that_goes_on_after_its_execution_logs_as_always(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
-    loops: list[asyncio.AbstractEventLoop] = []
-
-    def test() -> None:
-        loops.append(asyncio.new_event_loop())
-        loops[-1].run_until_complete(asyncio.sleep(0))
-
-    bohrbug.explore(test)
-    loops[0].call_soon(lambda: 1 / 0)
-    loops[0].run_until_complete(asyncio.sleep(0))
-    for loop in loops:
-        loop.close()
-    assert [record.name for record in caplog.records] == ["asyncio"]
-
-
-def test_a_timer_in_infinity_is_never_over() -> None:
-    """As that of ``sleep(math.inf)``, by which anyio sleeps for ever."""
-
-    async def main() -> None:
-        sleeps = asyncio.create_task(asyncio.sleep(math.inf))
-        await asyncio.sleep(0)
-        await asyncio.get_running_loop().run_in_executor(None, threading.get_ident)
-        sleeps.cancel()
-        await asyncio.wait([sleeps])
-        assert sleeps.cancelled()
-
-    result = bohrbug.explore(lambda: asyncio.run(main()), timeouts="early", hang_seconds=1)
-    assert result.verdict.kind is VerdictKind.HOLDS, result.verdict
-    assert math.isfinite(result.virtual_seconds)
-
-
-def test_who_sleeps_for_ever_waits_for_ever() -> None:
-    result = bohrbug.explore(lambda: asyncio.run(asyncio.sleep(math.inf)), hang_seconds=1)
-    assert [failure.outcome.kind for failure in result.failures] == [OutcomeKind.DEADLOCK]
-
-
-def test_who_spins_beside_one_who_sleeps_for_ever_goes_on() -> None:
-    """Time passes for who spins, up to the next timer, if there is one."""
-
-    async def main() -> None:
-        sleeps = asyncio.create_task(asyncio.sleep(math.inf))
-        for _ in range(2 * SPINNING_TURNS):
-            await asyncio.sleep(0)
-        assert math.isfinite(asyncio.get_running_loop().time())
-        sleeps.cancel()
-
-    result = bohrbug.explore(lambda: asyncio.run(main()), executions=2, timeouts="late")
-    assert not result.failures
