@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 import socket
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 
 class Editor:
@@ -21,15 +20,8 @@ class Editor:
         self._number = 0
         self._events: list[dict[str, Any]] = []
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def close(self) -> None:
+        """Leave; the debugger notices."""
         self._file.close()
         self._socket.close()
 

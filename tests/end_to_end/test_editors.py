@@ -6,7 +6,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from typing import Any
 
 import pytest
@@ -47,7 +47,7 @@ def attached(
             line = replay.stdout.readline()
             assert line, said
             said += line
-        with Editor(int(match[1])) as editor:
+        with closing(Editor(int(match[1]))) as editor:
             by_file = {
                 str(folder.path / name): lines for name, lines in (breakpoints or {}).items()
             }
