@@ -437,22 +437,27 @@ def test_clients_of_a_server_see_no_fragment(folder: Folder) -> None:
     assert _left(folder) == []
 
 
-def test_a_failure_of_what_talks_to_the_outside_says_that_a_replay_may_differ(
-    folder: Folder,
-) -> None:
-    folder.write(
-        "talks.py",
-        POOL
-        + """
-    import subprocess, sys
+WAITED_FOR = """
     child = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
     child.communicate(b"go on\\n")
-    run(2000)
-""",
-    )
+"""
+
+HAS_ENDED = """
+    child = subprocess.Popen([sys.executable, "-c", ""])
+    while open(f"/proc/{child.pid}/stat").read().split()[2] != "Z":
+        pass
+    child.wait()
+"""
+
+
+@pytest.mark.parametrize("child", [WAITED_FOR, HAS_ENDED], ids=["waited for", "has ended"])
+def test_a_failure_of_what_talks_to_the_outside_says_that_a_replay_may_differ(
+    folder: Folder, child: str
+) -> None:
+    folder.write("talks.py", f"{POOL}\n    import subprocess, sys{child}    run(2000)\n")
     done = folder.bohrbug("live", "talks.py")
     assert done.code == 1
-    assert "A replay may differ: it has waited for what is outside" in done.err
+    assert "A replay may differ: it has met what is outside" in done.err
 
 
 FOREVER = """

@@ -537,6 +537,8 @@ class Rounds:
         """See :class:`~bohrbug.runtime.threads.monitoring.Visitor`."""
         if self._fragment is not None:
             self._fragment.over(End.DONE)
+        # A child that had ended before anybody waited for it may take longer the next time.
+        self.met_outside = self.met_outside or execution.outside.has_children
         self._look_for_strays(execution)
         following = self._following
         outcome = execution.trace.outcome

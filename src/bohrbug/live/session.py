@@ -165,7 +165,7 @@ def _result(
 def _why_not(rounds: Rounds) -> str:
     """Why a replay of the whole run may differ."""
     if rounds.met_outside:
-        return "it has waited for what is outside our control, which a replay may find otherwise"
+        return "it has met what is outside our control, which a replay may find otherwise"
     if rounds.strays:
         return "a task that span was made to yield at a moment that real time has chosen"
     return ""
