@@ -2,102 +2,17 @@
 
 from __future__ import annotations
 
-import os
 import re
 import signal
-import socket
 import subprocess
 import sys
-import threading
-from pathlib import Path
 
 import pytest
 
 from tests.end_to_end.conftest import SECONDS, Folder
+from tests.end_to_end.live_programs import FINE, POOL, left
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="live rounds need Linux")
-
-POOL = """
-    import threading
-
-    class Pool:
-        def __init__(self):
-            self.lock = threading.Lock()
-            self.free = [0, 1, 2]
-            self.used = set()
-
-        def get(self):
-            with self.lock:
-                if not self.free:
-                    return None
-                connection = self.free[-1]
-            with self.lock:
-                if connection in self.free:
-                    self.free.remove(connection)
-                assert connection not in self.used, "handed out twice"
-                self.used.add(connection)
-            return connection
-
-        def put(self, connection):
-            with self.lock:
-                self.used.discard(connection)
-                self.free.append(connection)
-
-    def use(pool, times):
-        for _ in range(times):
-            connection = pool.get()
-            if connection is not None:
-                pool.put(connection)
-
-    def run(times):
-        pool = Pool()
-        threads = [threading.Thread(target=use, args=(pool, times)) for _ in range(3)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-"""
-"""Between two critical sections of ``get`` another thread may take the same connection."""
-
-FINE = """
-    import os, sys, threading
-
-    lock = threading.Lock()
-    total = 0
-    log = open("log.txt", "w")
-
-    def work(number):
-        global total
-        for count in range(400):
-            with lock:
-                total += 1
-                if total % 100 == 0:
-                    print("done", total)
-                    log.write(f"{total}\\n")
-                    log.flush()
-
-    threads = [threading.Thread(target=work, args=(number,)) for number in range(3)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    os.write(1, b"raw\\n")
-    print("last", file=sys.stderr)
-    sys.exit(7)
-"""
-
-
-def _left(folder: Folder) -> list[str]:
-    """The processes of a folder that are still there."""
-    found = []
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdigit() and entry.name != str(os.getpid()):
-            try:
-                if (entry / "cwd").resolve() == folder.path.resolve():
-                    found.append((entry / "cmdline").read_text())
-            except OSError:
-                continue
-    return found
 
 
 def test_a_bug_is_found_in_the_run_itself_and_can_be_replayed(folder: Folder) -> None:
@@ -111,7 +26,7 @@ def test_a_bug_is_found_in_the_run_itself_and_can_be_replayed(folder: Folder) ->
     replayed = folder.bohrbug("replay", str(folder.reproduction()), "--times", "3")
     assert replayed.code == 1, replayed.out + replayed.err
     assert "reproduced in 3 of 3 replays" in replayed.out
-    assert _left(folder) == []
+    assert left(folder) == []
 
 
 def test_a_debugger_looks_at_the_program_as_it_stands(folder: Folder) -> None:
@@ -290,174 +205,9 @@ def test_with_nothing_to_find_all_is_as_always(folder: Folder) -> None:
     assert live.err.startswith("last\nbohrbug: no failure in ")
     assert not re.search(r"no failure in 0 rounds", live.err)
     assert folder.reproductions() == []
-    assert _left(folder) == []
+    assert left(folder) == []
     quiet = folder.bohrbug("live", "--quiet", "fine.py")
     assert quiet.err == "last\n"
-
-
-def test_files_and_children_are_the_programs_own(folder: Folder) -> None:
-    (folder.path / "lines.txt").write_text("".join(f"{number}\n" for number in range(900)))
-    folder.write(
-        "reads.py",
-        """
-        import os, signal, threading
-
-        told = []
-        signal.signal(signal.SIGCHLD, lambda number, frame: told.append(number))
-        lock = threading.Lock()
-        source = open("lines.txt", "rb", buffering=0)
-        seen = []
-
-        def work():
-            for _ in range(300):
-                with lock:
-                    line = b""
-                    while not line.endswith(b"\\n"):
-                        line += source.read(1)
-                    seen.append(int(line))
-                with lock:
-                    pass
-
-        threads = [threading.Thread(target=work) for _ in range(3)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        assert sorted(seen) == list(range(900))
-        assert told == []
-        try:
-            os.waitpid(-1, os.WNOHANG)
-        except ChildProcessError:
-            print("no children", sorted(os.listdir("/proc/self/fd"), key=int)[-1])
-        """,
-    )
-    native = folder.run([sys.executable, "reads.py"])
-    done = folder.bohrbug("live", "--budget", "90", "reads.py")
-    assert done.code == 0, done.err
-    assert done.out.startswith("no children")
-    assert native.out.startswith("no children")
-    assert "ended where they would have been seen outside" in done.err
-
-
-def test_a_copy_finds_that_it_is_the_process_that_was_copied(folder: Folder) -> None:
-    folder.write(
-        "process.py",
-        """
-        import os, threading
-        from os import getpid
-
-        lock = threading.Lock()
-        process = os.getpid()
-
-        def work():
-            for _ in range(300):
-                with lock:
-                    assert os.getpid() == getpid() == process
-
-        threads = [threading.Thread(target=work) for _ in range(3)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        """,
-    )
-    done = folder.bohrbug("live", "--budget", "90", "process.py")
-    assert done.code == 0, done.err
-    assert "failed" not in done.err
-
-
-SERVER = """
-    import socketserver, threading
-
-    lock = threading.Lock()
-    answered = 0
-
-    class Handler(socketserver.StreamRequestHandler):
-        def handle(self):
-            global answered
-            for line in self.rfile:
-                with lock:
-                    answered += 1
-                if line == b"stop\\n":
-                    threading.Thread(target=self.server.shutdown).start()
-                    return
-                self.wfile.write(b"you said " + line)
-
-    class Server(socketserver.ThreadingTCPServer):
-        daemon_threads = True
-
-    server = Server(("127.0.0.1", 0), Handler)
-    print(server.server_address[1], flush=True)
-    server.serve_forever()
-    server.server_close()
-    print("answered", answered)
-"""
-
-
-def test_clients_of_a_server_see_no_fragment(folder: Folder) -> None:
-    folder.write("server.py", SERVER)
-    command = folder.command("live", "--budget", "80", "server.py")
-    with subprocess.Popen(
-        command,
-        cwd=folder.path,
-        env=folder.environment,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    ) as process:
-        assert process.stdout is not None
-        port = int(process.stdout.readline())
-        wrong: list[bytes] = []
-
-        def ask(number: int) -> None:
-            with socket.create_connection(("127.0.0.1", port), SECONDS) as connection:
-                file = connection.makefile("rwb")
-                for count in range(60):
-                    line = b"%d %d\n" % (number, count)
-                    file.write(line)
-                    file.flush()
-                    answer = file.readline()
-                    if answer != b"you said " + line:
-                        wrong.append(answer)
-                connection.shutdown(socket.SHUT_WR)
-                wrong.extend(file.readlines())
-
-        clients = [threading.Thread(target=ask, args=(number,)) for number in range(4)]
-        for client in clients:
-            client.start()
-        for client in clients:
-            client.join()
-        with socket.create_connection(("127.0.0.1", port), SECONDS) as connection:
-            connection.sendall(b"stop\n")
-        out, err = process.communicate(timeout=SECONDS)
-    assert wrong == []
-    assert process.returncode == 0, err
-    assert out == "answered 241\n"
-    assert "ended where they would have been seen outside" in err
-    assert _left(folder) == []
-
-
-WAITED_FOR = """
-    child = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
-    child.communicate(b"go on\\n")
-"""
-
-HAS_ENDED = """
-    child = subprocess.Popen([sys.executable, "-c", ""])
-    while open(f"/proc/{child.pid}/stat").read().split()[2] != "Z":
-        pass
-    child.wait()
-"""
-
-
-@pytest.mark.parametrize("child", [WAITED_FOR, HAS_ENDED], ids=["waited for", "has ended"])
-def test_a_failure_of_what_talks_to_the_outside_says_that_a_replay_may_differ(
-    folder: Folder, child: str
-) -> None:
-    folder.write("talks.py", f"{POOL}\n    import subprocess, sys{child}    run(2000)\n")
-    done = folder.bohrbug("live", "talks.py")
-    assert done.code == 1
-    assert "A replay may differ: it has met what is outside" in done.err
 
 
 FOREVER = """
@@ -500,7 +250,7 @@ def test_nothing_is_left_of_a_run_that_is_ended(
     assert process.returncode == code, err
     if number == signal.SIGINT:
         assert "interrupted: no failure up to then in" in err
-    assert _left(folder) == []
+    assert left(folder) == []
 
 
 def test_a_long_run_keeps_its_last_steps_only(folder: Folder) -> None:
