@@ -77,8 +77,8 @@ class Caveats:
             restarts: how often it has begun again.
         """
         words = (
-            f"scheduling points were still found after the search had begun again {restarts:,} "
-            "times: what was executed before was not executed with all of them"
+            f"scheduling points were still found after the search had started again {restarts:,} "
+            "times: earlier executions did not have all of them"
         )
         if words not in self.notes:
             self.notes.append(Caveat(words, CaveatKind.GIVEN_UP))
@@ -105,7 +105,7 @@ class Caveats:
         """What fails if a timeout or a sleep ends early, which they do no more."""
         what = outcome.message or outcome.kind.value
         words = (
-            "the test fails if a timeout or a sleep ends although other tasks could still run"
+            "the test fails if a timeout or a sleep ends while other tasks could still run"
             f" ({what}); explored without that from then on"
         )
         self.notes.append(Caveat(words, CaveatKind.UNTIMELY))

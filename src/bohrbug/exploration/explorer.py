@@ -182,12 +182,12 @@ class Explorer:
         result.interrupted = self.is_interrupted
         unseen = sort_unseen(self.caveats.uncontrolled)
         result.notices += [
-            f"a task spins {where} while others could run, and does not yield: wait for what it "
-            "looks at (Event, Condition, join), or sleep in the loop"
+            f"a task spins {where} while others could run, and does not yield: wait for the "
+            "condition (Event, Condition, join), or sleep in the loop"
             for where in unseen.spinning
         ]
         result.notices += [
-            f"{UNMET}{name}, so that none was cancelled"
+            f"{UNMET}{name}, so none was cancelled"
             for name, count in unseen.unmet
             if count >= result.executions
         ]

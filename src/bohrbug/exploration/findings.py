@@ -249,7 +249,7 @@ class Findings:
             self.unrepeatable = (
                 "the test can't be executed again and again: the schedule without preemptions, "
                 f"which has passed, fails now ({undisturbed.message or undisturbed.kind.value})"
-                "; what the test leaves behind outside of its own fixtures may be the reason"
+                "; the reason may be what the test leaves behind outside its own fixtures"
             )
             return
         failure = self._failure(trace, confirmations)

@@ -43,7 +43,7 @@ REDUCTIONS = frozenset({"dpor", "bpor"})
 
 
 UNCONFIRMED = (
-    "a failure was seen, and the same schedule did not fail again: it depends on something else "
+    "a failure was seen, and the same schedule did not fail again: it depends on something other "
     "than the schedule, such as what earlier executions have left behind"
 )
 """Why an exploration is inconclusive that has seen a failure which no replay confirms."""

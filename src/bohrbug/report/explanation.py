@@ -187,7 +187,7 @@ def _faults(trace: Trace, names: Names) -> str:
     made = [_fault(trace, step, names) for step in trace.faults()]
     if not made:
         return ""
-    return f" It takes {'a fault' if len(made) == 1 else 'faults'}: {' and '.join(made)}."
+    return f" It needs {'a fault' if len(made) == 1 else 'faults'}: {' and '.join(made)}."
 
 
 def _fault(trace: Trace, step: int, names: Names) -> str:
