@@ -40,7 +40,7 @@ description: str
 native, description = _load()
 
 
-def twin(function: _Function) -> _Function:
+def with_fast_path(function: _Function) -> _Function:
     """Decorator: the function of that name in C if there is one, otherwise the function itself."""
     return function if native is None else getattr(native, function.__name__, function)
 
