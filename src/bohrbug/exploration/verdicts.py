@@ -293,5 +293,5 @@ def given_up_by(strategy: Strategy | None) -> int:
 
 
 def estimate_of(strategy: Strategy | None) -> Estimate | None:
-    """A strategy's estimate of the size of the space, if it has one."""
+    """What a strategy that estimates says of the size of the space."""
     return strategy.estimate if isinstance(strategy, Estimating) else None

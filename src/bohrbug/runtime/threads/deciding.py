@@ -401,6 +401,6 @@ class Deciding:
         operation = _new_operation(Operation, (CHOOSE, state.id, place_of(value)))
         self.rows.append((value, task.id, operation, (task.id,), (), False))
         if task.host is not None:
-            # A loop runs nothing else in the middle of a callback.
+            # In the middle of what it runs, a loop runs nothing else.
             self.trace.effects.append((step, task.id, task.state.id, True))
         return value

@@ -68,9 +68,9 @@ class Execution(Deciding):
         shared: what it shares with the other executions of the test.
 
     Attributes:
-        detector: notified of every synchronisation, or ``None``.
-        sink: notified of accesses to data.
-        interrupted: it ends at the next step, at the user's request.
+        detector: told of every synchronisation, or ``None``.
+        sink: told of accesses to data.
+        interrupted: it ends at the next step, as the user wants.
         loops: what is known of the tasks of event loops, once there is one.
         access_log: records what tasks of event loops access, an :class:`.access_log.AccessLog`;
             ``None``: nothing is recorded.
@@ -364,7 +364,7 @@ class Execution(Deciding):
         task.waiting = False
         task.breakable = False
         if task.host is not None:
-            # A loop runs nothing else in the middle of a callback.
+            # In the middle of what it runs, a loop runs nothing else.
             effect(self, task.state, True)
         if task.joined:
             task.joined = JOINED

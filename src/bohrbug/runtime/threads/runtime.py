@@ -107,8 +107,8 @@ class ThreadsRuntime:
         detector: makes the race detector of an execution.
         races_over_awaits: finds the races of what tasks of event loops have accessed.
         invariant: see :class:`Execution`.
-        let_go: releases what is kept of an execution that failed, such as its traceback.
-        visitor: called between the steps of executions, if any.
+        let_go: lets go of what is kept of an execution that failed, such as its traceback.
+        visitor: looks in on executions between their steps, if anybody does.
 
     Attributes:
         made: executions so far.
@@ -170,7 +170,7 @@ class ThreadsRuntime:
         self._rewritten_alone: list[tuple[CodeType, str]] = []
         # Whether an execution with several tasks has shown which functions they call.
         self._has_seen_tasks = False
-        # Functions that were first called in a later execution, and not in all.
+        # Those that were called first in a later execution, and not in all.
         self._rare: list[CodeType] = []
         # Executions that called some of these, and were all watched for races.
         self._rare_watched = 0
@@ -192,10 +192,10 @@ class ThreadsRuntime:
     def __enter__(self) -> Self:
         functions = installation.install()
         self._collected = gc.isenabled()
-        # Left behind by the last explorations; scanning all objects each time costs too much.
+        # What the last explorations left behind; looking at all objects each time costs too much.
         if next(_entered) % COLLECTED_EVERY == 0:
             gc.collect()
-        # The collections between executions do not scan what exists now again.
+        # What exists now is not looked at again by the collections between executions.
         heap.freeze(functions)
         del functions
         gc.disable()
@@ -451,7 +451,7 @@ class ThreadsRuntime:
         execution.nudge = self._nudge
         self._spin_sink = None
         if not (self._instrumentation.codes or self._settings.is_live):
-            # Nothing is rewritten yet: a task that spins now can't be seen, but is found.
+            # Nothing is rewritten yet: what spins now can't be seen, but found.
             execution.patience = FIRST_PATIENCE
         hooks.set_sink(sink)
 
