@@ -27,7 +27,7 @@ def _ordinal(number: int) -> str:
 
 
 class _Speaker:
-    """Calls events by names that tell them apart, and tasks by all their names only once."""
+    """Gives events names that tell them apart, and tasks all their names only once."""
 
     def __init__(self, names: Names, several: set[object]) -> None:
         self._names = names
@@ -81,7 +81,7 @@ def _chained(orderings: tuple[Ordering, ...]) -> list[list[Event]]:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A part of the sentence that stands on a line of its own where there is room.
+    """A part of the sentence that gets a line of its own where there is room.
 
     Parameters:
         words: of the part.
