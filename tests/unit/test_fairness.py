@@ -13,7 +13,8 @@ import pytest
 
 import bohrbug
 from bohrbug.exploration.result import Result, VerdictKind
-from bohrbug.runtime.threads.fairness import ASSUMPTION, REPEATED_YIELDS
+from bohrbug.model.outcome import REPEATED_YIELDS
+from bohrbug.runtime.threads.fairness import YIELDS_THAT_ARE_ONE
 from bohrbug.runtime.threads.standing import Standing, standing
 from tests.programs.together import together
 
@@ -109,20 +110,31 @@ def many_looks(reads: list[int], box: list[int]) -> None:
 
 
 def many_yields(reads: list[int], box: list[int]) -> None:
-    for _ in range(6 * REPEATED_YIELDS):
+    for _ in range(6 * YIELDS_THAT_ARE_ONE):
         time.sleep(0)
 
 
-@pytest.mark.parametrize("between", [many_looks, many_yields])
+def many_looks_between_sleeps(reads: list[int], box: list[int]) -> None:
+    for _ in range(8):
+        time.sleep(0.001)
+        box[0]
+
+
+@pytest.mark.parametrize("between", [many_looks, many_yields, many_looks_between_sleeps])
 def test_who_is_held_back_though_it_may_go_on_is_a_condition(between: Between) -> None:
     _, result = explored(between, "dpor")
     assert result.verdict.conditions is not None
-    assert result.verdict.conditions.taking == (ASSUMPTION,)
+    assert result.verdict.conditions.taking == (REPEATED_YIELDS,)
 
 
 def wait_for_one(reads: list[int], box: list[int]) -> None:
     while not box[0]:
         time.sleep(0)
+
+
+def wait_for_one_asleep(reads: list[int], box: list[int]) -> None:
+    while not box[0]:
+        time.sleep(0.001)
 
 
 def wait_with_a_count(reads: list[int], box: list[int]) -> None:
@@ -132,8 +144,9 @@ def wait_with_a_count(reads: list[int], box: list[int]) -> None:
         count += 1
 
 
-def test_a_loop_that_only_waits_is_no_condition() -> None:
-    seen, result = explored(wait_for_one, "dpor")
+@pytest.mark.parametrize("between", [wait_for_one, wait_for_one_asleep])
+def test_a_loop_that_only_waits_is_no_condition(between: Between) -> None:
+    seen, result = explored(between, "dpor")
     assert seen == {"01", "11"}
     assert result.verdict.kind is VerdictKind.HOLDS
     assert result.verdict.conditions is not None
@@ -144,7 +157,7 @@ def test_a_loop_that_counts_may_do_more_than_wait() -> None:
     seen, result = explored(wait_with_a_count, "dpor")
     assert seen == {"01", "11"}
     assert result.verdict.conditions is not None
-    assert result.verdict.conditions.taking == (ASSUMPTION,)
+    assert result.verdict.conditions.taking == (REPEATED_YIELDS,)
 
 
 def test_who_has_not_begun_goes_first_at_any_yield() -> None:

@@ -15,7 +15,7 @@ import pytest
 import bohrbug
 from bohrbug.model.conditions import Level
 from bohrbug.model.operation import ACQUIRE, GET, PUT, RELEASE
-from bohrbug.model.outcome import TAKING, OutcomeKind
+from bohrbug.model.outcome import REPEATED_YIELDS, TAKING, OutcomeKind
 from bohrbug.model.plan import (
     Plan,
     Segments,
@@ -23,7 +23,6 @@ from bohrbug.model.plan import (
 )
 from bohrbug.model.trace import Gate
 from bohrbug.runtime.threads.control import current
-from bohrbug.runtime.threads.fairness import ASSUMPTION
 from bohrbug.runtime.threads.pace import LONELY_STEPS, SPIN_READS, TIME_SLICE
 from bohrbug.runtime.threads.synchronizers import place_of
 from bohrbug.runtime.threads.task import TimeoutPolicy
@@ -314,7 +313,7 @@ def test_who_makes_progress_may_yield_a_few_times() -> None:
     assert trace.outcome.kind is OutcomeKind.PASSED
     assert stretches(trace)[1:4] == [("0.2", 1), ("0.1", 4), ("0.2", 5)]
     # The last time it is held back all the same, which is an assumption.
-    assert [what.removeprefix(TAKING) for what in trace.uncontrolled.counts] == [ASSUMPTION]
+    assert [what.removeprefix(TAKING) for what in trace.uncontrolled.counts] == [REPEATED_YIELDS]
     assert trace.yielded[4:9] == [True, True, True, True, False]
     assert trace.enabled[7] == ("0.2",)
 

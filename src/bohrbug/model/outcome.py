@@ -307,6 +307,9 @@ class TaskInfo:
 TAKING = "taking "
 """What an assumption begins with, among what was uncontrolled."""
 
+REPEATED_YIELDS = "repeated yields and sleeps as waiting for the other tasks"
+"""What is assumed where fairness holds a task back that may be about to make progress."""
+
 SPINNING = "spinning "
 """What a loop that does not yield begins with, among what was uncontrolled."""
 

@@ -254,6 +254,10 @@ class TaskRecord(ctypes.Structure):
         ("marks", c_uint32),
         ("point", c_uint32),
         ("choices", c_uint32),
+        ("stands", c_uint64),
+        ("stood", c_uint64),
+        ("unheeded", c_uint32),
+        ("doubted", c_uint32),
         ("name", c_char * 16),
     )
 
@@ -589,6 +593,7 @@ class Header(ctypes.Structure):
         ("releases", c_uint32),
         ("timers_run", c_uint32),
         ("helped_by_timers", c_uint32),
+        ("yields_assumed", c_uint32),
         ("ended_beside_others", c_uint32),
         ("ports", c_uint64 * PORT_WORDS),
         ("needs_kernel_threads", c_char * 32),

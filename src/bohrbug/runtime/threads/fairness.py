@@ -17,18 +17,15 @@ from collections.abc import Sequence
 
 from bohrbug.accelerator.plain import plain
 from bohrbug.model.operation import YIELD
-from bohrbug.model.outcome import Uncontrolled
+from bohrbug.model.outcome import REPEATED_YIELDS, Uncontrolled
 from bohrbug.runtime.threads.standing import Standing
 from bohrbug.runtime.threads.task import Task
 
 UNHEEDED_YIELDS = 3
 """Yields in a row, at none of which a task stands where it stood before, that hold nobody back."""
 
-REPEATED_YIELDS = 20
+YIELDS_THAT_ARE_ONE = 20
 """Yields in a row, with nothing in between that others could see, which are one."""
-
-ASSUMPTION = "repeated yields as waiting for the other tasks"
-"""What is assumed where a task is held back that may be about to make progress."""
 
 
 class _Yields:
@@ -88,7 +85,7 @@ class Fairness:
         yields = self._yields.get(task)
         if yields is None:
             return False
-        if task.looks or yields.repeated == REPEATED_YIELDS:
+        if task.looks or yields.repeated == YIELDS_THAT_ARE_ONE:
             return False
         yields.repeated += 1
         return True
@@ -140,7 +137,7 @@ class Fairness:
             return enabled, timed
         if self._doubted and any(task in self._doubted for task in enabled if task not in allowed):
             self._doubted.clear()
-            self._uncontrolled.assume(ASSUMPTION)
+            self._uncontrolled.assume(REPEATED_YIELDS)
         return allowed, timed
 
     def scheduled(self, task: Task) -> None:

@@ -61,6 +61,7 @@ def sleep(seconds: Any, /) -> None:
     if execution.aborting:
         execution.perform(SLEEP, state, place, _never)
     else:
+        execution.fairness.comes(task, standing(frame))
         execution.perform(SLEEP, state, place, _never, max(duration, SHORTEST_SLEEP))
     task.looks.clear()
 

@@ -1,42 +1,83 @@
 /* Musuvathi and Qadeer, "Fair stateless model checking", PLDI 2008: a task that yields gets lower
- * priority than those that could have run since its last yield and did not, until they have run. */
+ * priority than those that could have run since its last yield and did not, until they have run.  Its section 4
+ * processes every k-th yield. */
 #include "fairness.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "program_stack.h"
 #include "short_way.h"
+#include "task.h"
 
 #define WORDS (MOST_TASKS / 64)
+/* Yields in a row, at none of which a task stands where it stood before, that hold nobody back. */
+#define UNHEEDED_YIELDS 3
+
+/* Where a task stands that is only taken to yield, and where nobody can tell it. */
+enum { TAKEN = 0, ANYWHERE = 2 };
 
 /* For each task a set of tasks that go before it, as bits. */
 static uint64_t *below(uint32_t task) { return TABLE(uint64_t, below) + (size_t)task * WORDS; }
 
 static bool contains(const uint64_t *set, uint32_t task) { return set[task / 64] >> task % 64 & 1; }
 
+static bool is_empty(const uint64_t *set) {
+    for (uint32_t word = 0; word < WORDS; word++)
+        if (set[word]) return false;
+    return true;
+}
+
+void fairness_comes(uint64_t site) {
+    /* Alone it keeps nobody waiting. */
+    if (segment->alive_count < 2) return;
+    uint64_t state = program_stack_state(site);
+    current->stands = state ? state : ANYWHERE;
+}
+
+/* Counts a yield; whether the task, for all that is known, may be about to make progress. */
+static bool may_go_on(struct task *task) {
+    uint64_t stands = task->stands;
+    task->stands = TAKEN;
+    if (stands == TAKEN || (stands == task->stood && stands != ANYWHERE)) {
+        task->unheeded = 0;
+        return false;
+    }
+    task->stood = stands;
+    task->unheeded = (task->unheeded + 1) % (UNHEEDED_YIELDS + 1);
+    return true;
+}
+
 void fairness_yielded(uint32_t task, const uint16_t *enabled, uint32_t count) {
     struct task *yielder = &TASKS[task];
+    uint32_t last_yield = yielder->last_yield;
+    yielder->last_yield = segment->steps;
+    bool may_be_working = may_go_on(yielder);
+    if (yielder->unheeded) return;
     for (uint32_t i = 0; i < count; i++) {
         uint32_t other = enabled[i];
         /* last_run counts from 1, so that 0 is never. */
-        if (other == task || TASKS[other].last_run > yielder->last_yield) continue;
+        if (other == task || TASKS[other].last_run > last_yield) continue;
         below(task)[other / 64] |= 1ULL << other % 64;
+        yielder->doubted |= may_be_working;
         segment->fairness_active = 1;
         look_again();
     }
-    yielder->last_yield = segment->steps;
 }
 
 uint32_t fairness_filter(uint16_t *enabled, uint32_t count) {
     uint16_t allowed[MOST_TASKS];
     uint32_t kept = 0;
+    bool leaves_out = false;
     for (uint32_t i = 0; i < count; i++) {
         const uint64_t *before = below(enabled[i]);
         bool waits = false;
         for (uint32_t j = 0; j < count && !waits; j++) waits = contains(before, enabled[j]);
         if (!waits) allowed[kept++] = enabled[i];
+        else leaves_out |= TASKS[enabled[i]].doubted;
     }
     if (!kept) return count;
+    segment->yields_assumed |= leaves_out;
     for (uint32_t i = 0; i < kept; i++) enabled[i] = allowed[i];
     return kept;
 }
@@ -44,9 +85,11 @@ uint32_t fairness_filter(uint16_t *enabled, uint32_t count) {
 void fairness_scheduled(uint32_t task) {
     bool left = false;
     for (uint32_t i = 0; i < segment->alive_count; i++) {
-        uint64_t *set = below(segment->alive[i]);
+        uint32_t each = segment->alive[i];
+        uint64_t *set = below(each);
         set[task / 64] &= ~(1ULL << task % 64);
-        for (uint32_t word = 0; word < WORDS && !left; word++) left = set[word] != 0;
+        if (is_empty(set)) TASKS[each].doubted = 0;
+        else left = true;
     }
     segment->fairness_active = left;
 }

@@ -1,10 +1,16 @@
-/* Fair scheduling, so that loops which wait for another task come to an end. */
+/* Fair scheduling, so that loops which wait for another task come to an end.
+ *
+ * As threads/fairness.py has it: a program may yield although it can make progress.  So a task is not held back as
+ * soon as it yields: where it does not stand where it stood at its last yield, it may go on a few times.  If it is
+ * held back after that, this is an assumption, and the verdict names it. */
 #ifndef BOHRBUG_FAIRNESS_H
 #define BOHRBUG_FAIRNESS_H
 
 #include "segment.h"
 
-/* `task` yields: those that it kept waiting since its last yield go first now. */
+/* The current task is about to yield, by a call of the program that returns to that place. */
+void fairness_comes(uint64_t site);
+/* `task` yields: those that it kept waiting since its last yield may go first now. */
 void fairness_yielded(uint32_t task, const uint16_t *enabled, uint32_t count);
 /* Takes the tasks that must wait for another enabled one out of `enabled`; how many are left. */
 uint32_t fairness_filter(uint16_t *enabled, uint32_t count);

@@ -9,6 +9,7 @@
 
 #include "accesses.h"
 #include "clock.h"
+#include "fairness.h"
 #include "fiber.h"
 #include "random_bytes.h"
 #include "real.h"
@@ -125,6 +126,7 @@ EXPORT long syscall(long number, ...) {
         case SYS_futex:
             return futex_perform(a, SITE);
         case SYS_sched_yield:
+            fairness_comes(SITE);
             perform(YIELD, current_resource(), SITE);
             return 0;
         case SYS_getrandom:

@@ -5,11 +5,13 @@
 #include <threads.h>
 
 #include "clock.h"
+#include "fairness.h"
 #include "real.h"
 #include "schedule.h"
 
 /* Whether it slept to the end. */
 static bool sleep_until(uint64_t moment, uint64_t site) {
+    fairness_comes(site);
     if (moment <= segment->now) {
         perform(YIELD, current_resource(), site);
         return true;
@@ -42,6 +44,7 @@ static void yield(uint64_t site) {
     static uint32_t by_itself, last;
     if (segment->alive_count > 1 || segment->steps != last) by_itself = 0;
     else if (++by_itself > ALONE) REAL(nanosleep)(&(struct timespec){0, 100000}, NULL);
+    fairness_comes(site);
     perform(YIELD, current_resource(), site);
     last = segment->steps;
 }

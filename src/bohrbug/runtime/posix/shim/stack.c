@@ -8,6 +8,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "program_stack.h"
 #include "task.h"
 
 __thread struct stopped_before stopped_before;
@@ -43,6 +44,7 @@ void stack_prepare(void) {
     inside++;
     backtrace(frames, 2);
     inside--;
+    program_stack_begin();
     /* Once, and not in each execution. */
     if (readlink("/proc/self/exe", program, sizeof program - 1) < 0) *program = 0;
 }

@@ -39,7 +39,6 @@ void store_buffers_begin(void) {
     has_store_buffers = segment->tso && segment->processes == 1;
     shown = NULL;
     schedule_with_buffers(has_store_buffers);
-    if (has_store_buffers) program_stack_begin();
 }
 
 void store_buffer_prepare(uint32_t task) {

@@ -1,0 +1,75 @@
+"""A native program may yield although it makes progress: what fairness leaves out is not silent."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from bohrbug.model.outcome import REPEATED_YIELDS, TAKING, OutcomeKind
+from bohrbug.model.plan import Plan, Segments
+from bohrbug.model.trace import Trace
+from tests.native.exploring import runtime_for
+
+Build = Callable[..., Path]
+
+WAYS = {
+    "sched_yield": "sched_yield()",
+    "by number": "syscall(SYS_sched_yield)",
+    "usleep": "usleep(1000)",
+    "thrd_sleep": "thrd_sleep(&(struct timespec){0,1000},NULL)",
+}
+
+of_each_way = pytest.mark.parametrize(
+    ("way", "level"), [("sched_yield", "-O0"), *((way, "-O2") for way in WAYS)]
+)
+
+STEPS = (("0", 5), ("0.1", 1), ("0.2", 500), ("0.1", 500))
+"""Both have begun; from then on who looks goes on as long as it may."""
+
+
+def executed(
+    build: Build, way: str, rounds: int | None, level: str, steps: tuple[tuple[str, int], ...]
+) -> Trace:
+    flags = [f"-DGIVE_WAY={WAYS[way]}", level]
+    if rounds is not None:
+        flags.append(f"-DROUNDS={rounds}")
+    with runtime_for(build("yields.c", *flags)) as runtime:
+        return runtime.execute(Plan((), Segments(steps))).trace
+
+
+def assumed(trace: Trace) -> list[str]:
+    return [
+        what.removeprefix(TAKING) for what in trace.uncontrolled.counts if what.startswith(TAKING)
+    ]
+
+
+def rounds_before_the_other(trace: Trace) -> int:
+    """How often the task that looks had yielded when the other one came to its second step."""
+    at = [step for step, task in enumerate(trace.tasks) if task == "0.1"][1]
+    return sum(trace.yielded[: at + 1])
+
+
+@of_each_way
+def test_who_counts_its_tries_may_go_on_a_few_times(
+    native_build: Build, way: str, level: str
+) -> None:
+    trace = executed(native_build, way, 3, level, STEPS)
+    assert trace.outcome.kind is OutcomeKind.CRASH
+    assert not assumed(trace)
+
+
+@of_each_way
+def test_who_is_held_back_then_is_a_condition(native_build: Build, way: str, level: str) -> None:
+    trace = executed(native_build, way, 5, level, STEPS)
+    assert rounds_before_the_other(trace) == 4
+    assert assumed(trace) == [REPEATED_YIELDS]
+
+
+@of_each_way
+def test_a_loop_that_only_waits_is_no_condition(native_build: Build, way: str, level: str) -> None:
+    trace = executed(native_build, way, None, level, STEPS)
+    assert trace.outcome.kind is OutcomeKind.PASSED
+    assert rounds_before_the_other(trace) == 2
+    assert not assumed(trace)
