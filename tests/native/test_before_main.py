@@ -87,7 +87,10 @@ def test_executions_do_not_share_what_is_done_to_standard_output(
 def test_a_child_has_the_handlers_of_its_parent(native_build: Build) -> None:
     """Without them, the handler ran while it was another task's turn, and the wait went on."""
     done, _ = done_by(native_build("inherits_handler.c"), [], False)
-    assert {each[-1].stdout for each in done} == {b"0\n"}
+    printed = {each[-1].stdout for each in done}
+    # The signal may come before the child waits: then it has the byte, too.
+    assert b"0\n" in printed
+    assert printed <= {b"0\n", b"100\n"}
 
 
 def test_code_that_may_be_written_to_stays_so(native_build: Build, tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from bohrbug.model.outcome import REPEATED_YIELDS, TAKING, OutcomeKind
+from bohrbug.model.outcome import LONG_RUNS, REPEATED_YIELDS, TAKING, OutcomeKind
 from bohrbug.model.plan import Plan, Segments
 from bohrbug.model.trace import Trace
 from tests.native.exploring import runtime_for
@@ -73,3 +73,42 @@ def test_a_loop_that_only_waits_is_no_condition(native_build: Build, way: str, l
     assert trace.outcome.kind is OutcomeKind.PASSED
     assert rounds_before_the_other(trace) == 2
     assert not assumed(trace)
+
+
+LOOKS = ("-DONLY_LOOKS", "-DGIVE_WAY=(void)0", "-O1")
+MADE_TO_YIELD = 50
+"""Looks in vain, as twice FRUITLESS in going_on.h."""
+
+
+def looked(build: Build, *flags: str) -> Trace:
+    with runtime_for(build("yields.c", *LOOKS, *flags)) as runtime:
+        return runtime.execute(Plan((), Segments(STEPS))).trace
+
+
+def test_who_counts_its_looks_may_go_on_a_few_times(native_build: Build) -> None:
+    trace = looked(native_build, f"-DROUNDS={4 * MADE_TO_YIELD - 1}")
+    assert trace.outcome.kind is OutcomeKind.CRASH
+    assert trace.yielded.count(True) == 3
+    assert not assumed(trace)
+
+
+def test_who_looks_is_held_back_then(native_build: Build) -> None:
+    trace = looked(native_build, f"-DROUNDS={5 * MADE_TO_YIELD}")
+    assert trace.outcome.kind is OutcomeKind.PASSED
+    assert trace.yielded.count(True) == 4
+    assert assumed(trace) == [REPEATED_YIELDS]
+
+
+def test_a_loop_that_only_looks_is_no_condition(native_build: Build) -> None:
+    trace = looked(native_build)
+    assert trace.outcome.kind is OutcomeKind.PASSED
+    assert trace.yielded.index(True) > MADE_TO_YIELD
+    assert trace.yielded.count(True) == 2
+    assert not assumed(trace)
+
+
+def test_who_runs_long_is_held_back_which_is_a_condition(native_build: Build) -> None:
+    steps = (("0", 5), ("0.1", 5000))
+    with runtime_for(native_build("scheduling.c", "-DSLICE")) as runtime:
+        trace = runtime.execute(Plan((), Segments(steps))).trace
+    assert assumed(trace) == [LONG_RUNS]

@@ -15,6 +15,7 @@ import bohrbug
 from bohrbug.exploration.result import Result, VerdictKind
 from bohrbug.model.outcome import REPEATED_YIELDS
 from bohrbug.runtime.threads.fairness import YIELDS_THAT_ARE_ONE
+from bohrbug.runtime.threads.pace import SPIN_READS
 from bohrbug.runtime.threads.standing import Standing, standing
 from tests.programs.together import together
 
@@ -40,7 +41,7 @@ def explored(between: Between, strategy: str, level: str = "racy") -> tuple[set[
         together(read, write)
         seen.add("".join(map(str, reads)))
 
-    result = bohrbug.explore(test, strategy=strategy, level=level, executions=600, seconds=None)
+    result = bohrbug.explore(test, strategy=strategy, level=level, executions=1_000, seconds=None)
     return seen, result
 
 
@@ -120,7 +121,15 @@ def many_looks_between_sleeps(reads: list[int], box: list[int]) -> None:
         box[0]
 
 
-@pytest.mark.parametrize("between", [many_looks, many_yields, many_looks_between_sleeps])
+def many_looks_without_yield(reads: list[int], box: list[int]) -> None:
+    for _ in range(9 * SPIN_READS):
+        box[0]
+
+
+BETWEEN = [many_looks, many_yields, many_looks_between_sleeps, many_looks_without_yield]
+
+
+@pytest.mark.parametrize("between", BETWEEN)
 def test_who_is_held_back_though_it_may_go_on_is_a_condition(between: Between) -> None:
     _, result = explored(between, "dpor")
     assert result.verdict.conditions is not None
@@ -144,7 +153,12 @@ def wait_with_a_count(reads: list[int], box: list[int]) -> None:
         count += 1
 
 
-@pytest.mark.parametrize("between", [wait_for_one, wait_for_one_asleep])
+def spin_for_one(reads: list[int], box: list[int]) -> None:
+    while not box[0]:
+        pass
+
+
+@pytest.mark.parametrize("between", [wait_for_one, wait_for_one_asleep, spin_for_one])
 def test_a_loop_that_only_waits_is_no_condition(between: Between) -> None:
     seen, result = explored(between, "dpor")
     assert seen == {"01", "11"}

@@ -395,14 +395,14 @@ def test_who_looks_again_and_again_yields() -> None:
         event = threading.Event()
 
         def look() -> None:
-            for _ in range(SPIN_READS + 1):
+            for _ in range(2 * SPIN_READS + 1):
                 event.is_set()
 
         together(look, lambda: None)
 
     trace = trace_of(program)
-    assert stretches(trace)[:3] == [("0", 2), ("0.1", 1 + SPIN_READS), ("0.2", 2)]
-    assert trace.yielded[2 + 1 + SPIN_READS]
+    assert stretches(trace)[:3] == [("0", 2), ("0.1", 1 + 2 * SPIN_READS), ("0.2", 2)]
+    assert trace.yielded[3 + 2 * SPIN_READS]
 
 
 def test_who_makes_a_change_between_its_looks_does_not() -> None:
@@ -410,7 +410,7 @@ def test_who_makes_a_change_between_its_looks_does_not() -> None:
         event, lock = threading.Event(), threading.Lock()
 
         def look() -> None:
-            for number in range(2 * SPIN_READS):
+            for number in range(4 * SPIN_READS):
                 event.is_set()
                 if number % 10 == 0:
                     with lock:
@@ -426,7 +426,7 @@ def test_who_reads_again_and_again_yields() -> None:
         box = Box()
 
         def read() -> None:
-            for _ in range(SPIN_READS + 5):
+            for _ in range(2 * SPIN_READS + 5):
                 box.x
 
         def write() -> None:
@@ -435,8 +435,8 @@ def test_who_reads_again_and_again_yields() -> None:
         together(read, write)
 
     trace = trace_of(program, level=Level.ALL)
-    assert stretches(trace)[1] == ("0.1", 1 + SPIN_READS)
-    assert trace.yielded[2 + 1 + SPIN_READS]
+    assert stretches(trace)[1] == ("0.1", 1 + 2 * SPIN_READS)
+    assert trace.yielded[3 + 2 * SPIN_READS]
 
 
 def test_time_passes_for_a_task_that_is_alone_for_long() -> None:

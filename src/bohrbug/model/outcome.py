@@ -307,8 +307,11 @@ class TaskInfo:
 TAKING = "taking "
 """What an assumption begins with, among what was uncontrolled."""
 
-REPEATED_YIELDS = "repeated yields and sleeps as waiting for the other tasks"
+REPEATED_YIELDS = "loops of reads, yields or sleeps as waiting for the other tasks"
 """What is assumed where fairness holds a task back that may be about to make progress."""
+
+LONG_RUNS = "runs of 2,000 steps as interrupted by the other tasks"
+"""What is assumed where it does so because others have waited long."""
 
 SPINNING = "spinning "
 """What a loop that does not yield begins with, among what was uncontrolled."""

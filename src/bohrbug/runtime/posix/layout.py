@@ -257,7 +257,8 @@ class TaskRecord(ctypes.Structure):
         ("stands", c_uint64),
         ("stood", c_uint64),
         ("unheeded", c_uint32),
-        ("doubted", c_uint32),
+        ("has_looked", c_uint16),
+        ("doubted", c_uint16),
         ("name", c_char * 16),
     )
 

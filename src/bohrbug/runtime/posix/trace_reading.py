@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from bohrbug.model.conditions import TSO
-from bohrbug.model.outcome import REPEATED_YIELDS
+from bohrbug.model.outcome import LONG_RUNS, REPEATED_YIELDS
 from bohrbug.model.plan import Plan
 from bohrbug.runtime.posix.accesses import HooksFolder, seen_in, unseen_in
 from bohrbug.runtime.posix.accesses_layout import STACK_IN_ORDER
@@ -67,8 +67,9 @@ class TraceReader:
         if weak:
             self._note_weak(segment, reading)
         self._note_futexes(trace, reading)
-        if segment.header.yields_assumed:
-            trace.uncontrolled.assume(REPEATED_YIELDS)
+        for bit, taken in ((1, REPEATED_YIELDS), (2, LONG_RUNS)):
+            if segment.header.yields_assumed & bit:
+                trace.uncontrolled.assume(taken)
         if segment.header.ended_beside_others:
             trace.uncontrolled.assume(EXIT_HANDLERS)
         for what in unseen_in(segment, trace.seen):

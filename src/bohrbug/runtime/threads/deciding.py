@@ -23,6 +23,7 @@ from bohrbug.runtime.threads.pace import IDLE_YIELDS, LONELY_STEPS, TIME_SLICE
 from bohrbug.runtime.threads.recorded import RecordedTrace
 from bohrbug.runtime.threads.resources import OlderObjects, ResourceState, ResourceTable
 from bohrbug.runtime.threads.settings import Settings
+from bohrbug.runtime.threads.standing import standing_here
 from bohrbug.runtime.threads.task import Task, TaskKilled
 
 _new_operation = tuple.__new__
@@ -62,6 +63,7 @@ class Deciding:
         "_non_preemptive",
         "_prefix",
         "_prefix_length",
+        "_reads_clock",
         "_slice_began",
         "_spinning",
         "_watch_breakers",
@@ -128,6 +130,7 @@ class Deciding:
         # Yields: the next step comes after one; the running task spins; in a row without progress.
         self._yielding = False
         self._spinning = False
+        self._reads_clock = False
         self._idle_yields = 0
         self.time_is_up = False
         self._slice_began = 0
@@ -153,7 +156,7 @@ class Deciding:
                 return self.root
             # Steps may have been forgotten.
             step = len(self.rows)
-        yielded = self._is_turn_over(step, enabled) or yielded
+        yielded = self._is_turn_over(step, running, enabled) or yielded
         if (yielded or self.time_is_up) and sleeping and enabled:
             self._idle_yields += 1
             if self.time_is_up or self._idle_yields > IDLE_YIELDS * len(enabled):
@@ -222,16 +225,20 @@ class Deciding:
             elif not self._stuck():
                 return None
 
-    def _is_turn_over(self, step: int, enabled: list[Task]) -> bool:
+    def _is_turn_over(self, step: int, running: Task, enabled: list[Task]) -> bool:
         """Whether the running task has to yield, because it spins or has used its time slice."""
         if self._spinning:
             self._spinning = False
+            reads_clock, self._reads_clock = self._reads_clock, False
+            if not (reads_clock or self.fairness.looked(running, standing_here())):
+                return False
             if len(enabled) > 1:
                 self._note_spin()
             return True
         if step - self._slice_began >= TIME_SLICE:
             if len(enabled) > 1:
                 self._slice_began = step
+                self.fairness.has_run_long(running)
                 return True
             if step - self._slice_began >= LONELY_STEPS:
                 self._slice_began = step

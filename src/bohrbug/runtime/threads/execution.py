@@ -439,8 +439,8 @@ class Execution(Deciding):
             self._spinning = True
 
     def spins(self) -> None:
-        """The running task spins: it yields at its next scheduling point."""
-        self._spinning = True
+        """The running task waits for the clock: it yields at its next scheduling point."""
+        self._spinning = self._reads_clock = True
 
     # -- passing control ---------------------------------------------------------
 

@@ -17,7 +17,7 @@ from collections.abc import Sequence
 
 from bohrbug.accelerator.plain import plain
 from bohrbug.model.operation import YIELD
-from bohrbug.model.outcome import REPEATED_YIELDS, Uncontrolled
+from bohrbug.model.outcome import LONG_RUNS, REPEATED_YIELDS, Uncontrolled
 from bohrbug.runtime.threads.standing import Standing
 from bohrbug.runtime.threads.task import Task
 
@@ -29,26 +29,32 @@ YIELDS_THAT_ARE_ONE = 20
 
 
 class _Yields:
-    """What is known of the yields of a task that the program itself makes.
+    """What is known of the yields of a task.
 
     Attributes:
         stands: where the task stands at the yield that it comes to.
         stood: where it stood at the last one.
         unheeded: how many in a row held it back by nothing.
         repeated: how many in a row were left out.
+        looks: it has looked in vain, and its place since then is known.
+        is_long: it yields only as others have waited long.
     """
 
-    __slots__ = ("repeated", "stands", "stood", "unheeded")
+    __slots__ = ("is_long", "looks", "repeated", "stands", "stood", "unheeded")
 
     def __init__(self) -> None:
         self.stands: Standing | None = None
         self.stood: Standing | None = None
         self.unheeded = 0
         self.repeated = 0
+        self.looks = False
+        self.is_long = False
 
     def count(self) -> bool:
         """Count a yield; whether the task, for all that is known, may be about to make progress."""
         stands, self.stands = self.stands, None
+        if self.is_long:
+            return True
         if stands is None or stands == self.stood:
             # Taken to yield, or back where it was.
             self.unheeded = 0
@@ -72,8 +78,8 @@ class Fairness:
         self.active = False
         # For each task that yielded: the tasks that go before it.
         self._below: dict[Task, set[Task]] = {}
-        # Those of them that may not be waiting for anything.
-        self._doubted: dict[Task, None] = {}
+        # Those of them that may not be waiting for anything, and what they are taken for.
+        self._doubted: dict[Task, str] = {}
         self._yields: dict[Task, _Yields] = {}
         self._uncontrolled = uncontrolled
 
@@ -92,11 +98,34 @@ class Fairness:
 
     def comes(self, task: Task, stands: Standing) -> None:
         """The running task is about to yield by a call of the program, standing there."""
+        yields = self._yields_of(task)
+        yields.stands = stands
+        yields.repeated = 0
+
+    def looked(self, task: Task, stands: Standing) -> bool:
+        """The running task has looked in vain a number of times; whether it is to yield.
+
+        Each second time it is: the first one only finds out where it stands.
+        """
+        yields = self._yields_of(task)
+        yields.looks = not yields.looks
+        if yields.looks:
+            yields.stood = stands
+            return False
+        yields.stands = stands
+        return True
+
+    def has_run_long(self, task: Task) -> None:
+        """The running task is made to yield, whatever it does."""
+        yields = self._yields_of(task)
+        yields.is_long = True
+        yields.unheeded = 0
+
+    def _yields_of(self, task: Task) -> _Yields:
         yields = self._yields.get(task)
         if yields is None:
             yields = self._yields[task] = _Yields()
-        yields.stands = stands
-        yields.repeated = 0
+        return yields
 
     def yielded(
         self, task: Task, enabled: Sequence[Task], rows: Sequence[tuple[object, ...]]
@@ -112,8 +141,11 @@ class Fairness:
         waiting = {other for other in enabled if other is not task and other.id not in ran}
         task.last_yield = len(rows)
         yields = self._yields.get(task)
-        may_go_on = yields is not None and yields.count()
-        is_unheeded = yields is not None and yields.unheeded > 0
+        may_go_on = is_unheeded = is_long = False
+        if yields is not None:
+            may_go_on = yields.count()
+            is_unheeded = yields.unheeded > 0
+            is_long, yields.is_long = yields.is_long, False
         if is_unheeded:
             # To begin changes nothing that another task could see: they can do that first.
             waiting = {other for other in waiting if not other.begun}
@@ -121,7 +153,7 @@ class Fairness:
             self._below.setdefault(task, set()).update(waiting)
             self.active = True
             if may_go_on and not is_unheeded:
-                self._doubted[task] = None
+                self._doubted[task] = LONG_RUNS if is_long else REPEATED_YIELDS
 
     def filter(self, enabled: list[Task], timed: list[Task]) -> tuple[list[Task], list[Task]]:
         """The options without the tasks that must wait for another enabled one."""
@@ -135,9 +167,10 @@ class Fairness:
         ]
         if not allowed:
             return enabled, timed
-        if self._doubted and any(task in self._doubted for task in enabled if task not in allowed):
-            self._doubted.clear()
-            self._uncontrolled.assume(REPEATED_YIELDS)
+        if self._doubted:
+            for task in enabled:
+                if task in self._doubted and task not in allowed:
+                    self._uncontrolled.assume(self._doubted.pop(task))
         return allowed, timed
 
     def scheduled(self, task: Task) -> None:

@@ -32,6 +32,7 @@ from bohrbug.runtime.threads.interpreter import ARGUMENTS_OF_RLOCKS, RLOCKS_TELL
 from bohrbug.runtime.threads.patches import Patches
 from bohrbug.runtime.threads.recording import effect, saw
 from bohrbug.runtime.threads.resources import ResourceState
+from bohrbug.runtime.threads.standing import standing
 from bohrbug.runtime.threads.task import Task, TaskKilled
 
 QUIET_OPERATIONS = 500
@@ -60,6 +61,7 @@ def _yield_when_spinning(execution: Execution, task: Task, frame: Any) -> None:
     if count >= QUIET_OPERATIONS:
         task.looks.clear()
         state = execution.resources.state_named("clock", "the clock", "clock")
+        execution.fairness.comes(task, standing(frame))
         execution.perform(YIELD, state, (frame.f_code, frame.f_lasti))
 
 

@@ -1,6 +1,6 @@
 """How long loops that wait may go on: limits in steps, looks and yields.
 
-A task that spins never says so. After so many equal looks, or steps in a row, it is taken to yield;
+A task that spins never says so. After so many equal looks, or steps in a row, it is made to yield;
 after so many yields by which nobody came any further, virtual time passes.
 """
 
@@ -20,8 +20,10 @@ from bohrbug.model.operation import (
     WRITE,
 )
 
-SPIN_READS = 50
-"""Equal looks, without a change made in between, after which a task is taken to yield."""
+SPIN_READS = 25
+"""Equal looks, without a change made in between, after which it is found out where a task stands.
+
+Each second time it yields: only then it can be told whether it has come back to where it was."""
 
 TIME_SLICE = 2_000
 """Steps that a task does in a row before it is taken to yield, as any real scheduler would."""

@@ -3,7 +3,6 @@
  * processes every k-th yield. */
 #include "fairness.h"
 
-#include <stdbool.h>
 #include <stddef.h>
 
 #include "program_stack.h"
@@ -14,8 +13,8 @@
 /* Yields in a row, at none of which a task stands where it stood before, that hold nobody back. */
 #define UNHEEDED_YIELDS 3
 
-/* Where a task stands that is only taken to yield, and where nobody can tell it. */
-enum { TAKEN = 0, ANYWHERE = 2 };
+/* Where a task stands that waits for the clock or the like, and where nobody can tell it. */
+enum { WAITS_BY_ITSELF = 0, ANYWHERE = 2, ELSEWHERE = 4 };
 
 /* For each task a set of tasks that go before it, as bits. */
 static uint64_t *below(uint32_t task) { return TABLE(uint64_t, below) + (size_t)task * WORDS; }
@@ -28,18 +27,33 @@ static bool is_empty(const uint64_t *set) {
     return true;
 }
 
+static uint64_t standing(uint64_t site) {
+    uint64_t state = program_stack_state(site);
+    return state ? state : ANYWHERE;
+}
+
 void fairness_comes(uint64_t site) {
     /* Alone it keeps nobody waiting. */
-    if (segment->alive_count < 2) return;
-    uint64_t state = program_stack_state(site);
-    current->stands = state ? state : ANYWHERE;
+    if (segment->alive_count > 1) current->stands = standing(site);
+}
+
+bool fairness_looked(uint64_t site) {
+    struct task *task = current;
+    task->has_looked = !task->has_looked;
+    *(task->has_looked ? &task->stood : &task->stands) = standing(site);
+    return !task->has_looked;
+}
+
+void fairness_has_run_long(uint32_t task) {
+    TASKS[task].stands = ELSEWHERE;
+    TASKS[task].unheeded = UNHEEDED_YIELDS;
 }
 
 /* Counts a yield; whether the task, for all that is known, may be about to make progress. */
 static bool may_go_on(struct task *task) {
     uint64_t stands = task->stands;
-    task->stands = TAKEN;
-    if (stands == TAKEN || (stands == task->stood && stands != ANYWHERE)) {
+    task->stands = WAITS_BY_ITSELF;
+    if (stands == WAITS_BY_ITSELF || (stands == task->stood && stands != ANYWHERE)) {
         task->unheeded = 0;
         return false;
     }
@@ -52,14 +66,14 @@ void fairness_yielded(uint32_t task, const uint16_t *enabled, uint32_t count) {
     struct task *yielder = &TASKS[task];
     uint32_t last_yield = yielder->last_yield;
     yielder->last_yield = segment->steps;
-    bool may_be_working = may_go_on(yielder);
+    bool is_long = yielder->stands == ELSEWHERE, may_be_working = may_go_on(yielder);
     if (yielder->unheeded) return;
     for (uint32_t i = 0; i < count; i++) {
         uint32_t other = enabled[i];
         /* last_run counts from 1, so that 0 is never. */
         if (other == task || TASKS[other].last_run > last_yield) continue;
         below(task)[other / 64] |= 1ULL << other % 64;
-        yielder->doubted |= may_be_working;
+        if (may_be_working) yielder->doubted = is_long ? LONG_RUN : REPEATED_YIELD;
         segment->fairness_active = 1;
         look_again();
     }
@@ -68,7 +82,7 @@ void fairness_yielded(uint32_t task, const uint16_t *enabled, uint32_t count) {
 uint32_t fairness_filter(uint16_t *enabled, uint32_t count) {
     uint16_t allowed[MOST_TASKS];
     uint32_t kept = 0;
-    bool leaves_out = false;
+    uint32_t leaves_out = 0;
     for (uint32_t i = 0; i < count; i++) {
         const uint64_t *before = below(enabled[i]);
         bool waits = false;
@@ -77,7 +91,7 @@ uint32_t fairness_filter(uint16_t *enabled, uint32_t count) {
         else leaves_out |= TASKS[enabled[i]].doubted;
     }
     if (!kept) return count;
-    segment->yields_assumed |= leaves_out;
+    segment->yields_assumed |= leaves_out; /* enum doubt */
     for (uint32_t i = 0; i < kept; i++) enabled[i] = allowed[i];
     return kept;
 }

@@ -6,10 +6,17 @@
 #ifndef BOHRBUG_FAIRNESS_H
 #define BOHRBUG_FAIRNESS_H
 
+#include <stdbool.h>
+
 #include "segment.h"
 
 /* The current task is about to yield, by a call of the program that returns to that place. */
 void fairness_comes(uint64_t site);
+/* The current task has looked in vain a number of times; whether it is to yield.  Each second time it is: the first
+ * one only finds out where it stands. */
+bool fairness_looked(uint64_t site);
+/* `task` is made to yield, whatever it does. */
+void fairness_has_run_long(uint32_t task);
 /* `task` yields: those that it kept waiting since its last yield may go first now. */
 void fairness_yielded(uint32_t task, const uint16_t *enabled, uint32_t count);
 /* Takes the tasks that must wait for another enabled one out of `enabled`; how many are left. */

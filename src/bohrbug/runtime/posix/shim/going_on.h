@@ -9,9 +9,10 @@
 #include "readiness.h"
 #include "task.h"
 
-/* Fruitless looks in a row, with no change in between, after which a task is taken to yield. */
-#define FRUITLESS 50
-/* Steps that a task does in a row before it is taken to yield, as any real scheduler would. */
+/* Fruitless looks in a row, with no change in between, after which it is found out where a task stands.  Each second
+ * time it yields: only then it can be told whether it has come back to where it was. */
+#define FRUITLESS 25
+/* Steps that a task does in a row before it is made to yield, as any real scheduler would. */
 #define TIME_SLICE 2000
 
 #define MOST_WAITING 4

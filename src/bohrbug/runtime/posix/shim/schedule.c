@@ -157,6 +157,7 @@ static struct task *choose_step(uint32_t running, bool yielded) {
     if (enabled_count > 1 && step - segment->slice_began >= TIME_SLICE) {
         segment->slice_began = step;
         yielded = true;
+        fairness_has_run_long(running);
     }
     if (yielded || segment->fairness_active) {
         if (yielded) fairness_yielded(running, enabled, enabled_count);
@@ -257,15 +258,15 @@ static bool goes_unseen(enum kind kind, uint32_t resource, const struct waiting 
     return true;
 }
 
-/* Notes what the operation may change for others; whether its task is taken to yield. */
-static bool is_taken_to_yield(struct task *task, enum kind kind) {
+/* Notes what the operation may change for others; whether its task yields. */
+static bool gives_way(struct task *task, enum kind kind, uint64_t site) {
     if (is_change(kind)) segment->changes++;
     if (task->seen_changes != segment->changes) {
         task->seen_changes = segment->changes;
         task->looks = 0;
     } else if (task->looks >= FRUITLESS) {
         task->looks = 0;
-        return true;
+        return fairness_looked(site);
     }
     return is_yield(kind);
 }
@@ -275,7 +276,7 @@ static enum woken perform_in_order(enum kind kind, uint32_t resource, uint64_t s
     if (goes_unseen(kind, resource, waiting)) return GOES_ON;
     struct task *task = current;
     if (hooks && *hooks->settling) hooks->settle();
-    bool yielded = is_taken_to_yield(task, kind);
+    bool yielded = gives_way(task, kind, site);
     declare(kind, resource, site, waiting);
     if (task->condition != ALWAYS && waits_in_a_circle(task)) finish_in_a_circle();
     struct task *next = choose_next(index_of(task), yielded);

@@ -128,6 +128,9 @@ enum misuse_kind {
 /* Whether an execution has ended, and where what it printed is: in the two files, or in `printed`. */
 enum over { NOT_OVER, IN_FILES, PRINTED_KEPT };
 
+/* Why a task is held back that may not be waiting for the others. */
+enum doubt { REPEATED_YIELD = 1, LONG_RUN = 2 };
+
 enum task_state { UNUSED, PREPARED, ALIVE, OVER };
 
 struct task {
@@ -167,7 +170,8 @@ struct task {
     uint32_t choices;          /* data choices that it has made by the plan's values */
     uint64_t stands, stood;    /* see fairness.h: where it yields, and where it did so last */
     uint32_t unheeded;         /* yields in a row that held it back by nothing */
-    uint32_t doubted;          /* it is held back, and may not be waiting for anything */
+    uint16_t has_looked;       /* in vain, and `stood` is from then */
+    uint16_t doubted;          /* enum doubt: it is held back, and may not be waiting for anything */
     char name[NAME_LENGTH];
 };
 
@@ -346,7 +350,7 @@ struct header {
     uint32_t releases;         /* what may let a call go on that would have blocked (TRIED) */
     uint32_t timers_run;       /* ... and whether one was set that ends in a signal */
     uint32_t helped_by_timers; /* timers of the kernel in a row with nothing else between them */
-    uint32_t yields_assumed;   /* somebody was held back who may be about to make progress */
+    uint32_t yields_assumed;   /* enum doubt, as bits: somebody was held back who may be making progress */
     uint32_t ended_beside_others; /* a process did, by exit: what it does then, nobody comes between */
     uint64_t ports[PORT_WORDS]; /* those of sockets of the execution, as bits */
     char needs_kernel_threads[32]; /* what the program did first that is not right on fibers */
