@@ -298,3 +298,25 @@ def test_other_places_and_for_loops_show() -> None:
         while len(Found.standings) < 2:
             Found.note(standing(sys._getframe()))
         assert Found.are_equal()
+
+
+@pytest.mark.parametrize("pause", [None, 0.0, 0.001], ids=["", "yields", "sleeps"])
+def test_who_gives_up_after_some_tries_may_do_so(pause: float | None) -> None:
+    """A loop with a limit is a loop that makes progress, whatever it looks like."""
+    tries = 8 * SPIN_READS - 1 if pause is None else 7
+
+    def test() -> None:
+        event = threading.Event()
+
+        def look() -> None:
+            for _ in range(tries):
+                if event.is_set():
+                    return
+                if pause is not None:
+                    time.sleep(pause)
+            raise AssertionError("gives up")
+
+        together(event.set, look)
+
+    result = bohrbug.explore(test)
+    assert result.verdict.kind is VerdictKind.FAILED
