@@ -122,6 +122,33 @@ class RaceDetector(Clocks):
         """A task writes a variable; see :meth:`read`."""
         return self._take_in(shadow, task_index, place, True)
 
+    def interrupt(self, shadow: Shadow, task_index: int, place: Place, is_write: bool) -> None:
+        """A handler of a signal is about to access a variable, in the middle of what a task does.
+
+        The task's own accesses might as well have come after it.  That is no race, as it is one
+        task, but the places of both matter.
+
+        Parameters:
+            shadow: the variable.
+            task_index: the task that the handler runs in.
+            place: where the handler accesses it.
+            is_write: whether it writes.
+        """
+        earlier = [shadow.writes, shadow.item_writes]
+        if is_write:
+            earlier += [shadow.reads, shadow.item_reads]
+        container = shadow.container
+        if container is not None:
+            earlier.append(container.writes)
+            if is_write:
+                earlier.append(container.reads)
+        for accesses in earlier:
+            for key in accesses:
+                if key >> TAG_BITS == task_index:
+                    for each in (self._places[key & _PLACE_MASK], place):
+                        self.racy_places.add(each)
+                        self.shared_places.add(each)
+
     def _take_in(self, shadow: Shadow, index: int, place: Place, is_write: bool) -> Conflict | None:
         if index >= len(self.epochs):
             self.add_tasks(index + 1)

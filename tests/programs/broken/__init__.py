@@ -27,6 +27,7 @@ from . import (
     primitives,
     services,
     shared,
+    signals,
     state,
     system,
     threads,
@@ -35,5 +36,5 @@ from . import (
 MODULES = (
     *(attributes, classes, code_in_c, containers, coroutines, deadlocks, effects),
     *(inheriting, insides, intervals, library, library_state, lives, memory, names),
-    *(open_files, parts, primitives, services, shared, state, system, threads),
+    *(open_files, parts, primitives, services, shared, signals, state, system, threads),
 )

@@ -207,7 +207,7 @@ def bind(task: Task, host: Task, loop: Any, state: ResourceState) -> None:
         state: the loop as a resource.
     """
     task.host = host
-    task.state = state
+    task.state = task.looks_at = state
     task.index = host.index
     task.ident = host.ident
     task.greenlet = host.greenlet

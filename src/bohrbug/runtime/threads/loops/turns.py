@@ -527,7 +527,7 @@ class LoopTurns:
         self._stand(self._host)
         # Loops that nobody else has any more die, and what they hold with them.
         for task in self._bound:
-            task.host = task.running_loop = None
+            task.host = task.running_loop = task.looks_at = None
         self._bound.clear()
         # Whoever looks at the loop from outside finds what it has not run.
         self._take_called()
