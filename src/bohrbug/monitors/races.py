@@ -28,6 +28,7 @@ from bohrbug.monitors.clocks import TAG_BITS, Clocks
 from bohrbug.runtime.threads.data.places import Place, PlaceSet
 from bohrbug.runtime.threads.data.shadows import NO_ACCESSES, SEVERAL, Accesses, Shadow
 from bohrbug.runtime.threads.resources import ResourceState
+from bohrbug.runtime.threads.rewrite.attributes import COMPUTED_BY_C
 
 Pair = tuple[int, int]
 """Identities of the two places of a race, the smaller one first."""
@@ -297,14 +298,18 @@ class RaceDetector(Clocks):
     def races(self, task_id: Callable[[int], TaskId] = str) -> list[Race]:
         """The races as reported, one for each pair of places, in the order they were found.
 
-        Not those on objects that keep themselves whole: their order matters, but is no race.
+        Not those on objects that keep themselves whole, nor of attributes that are computed when
+        they are first read: the order matters, but is no race.
 
         Parameters:
             task_id: the id of the task with an index.
         """
         races = []
         for conflict in self.conflicts.values():
-            if conflict.shadow.owner.kind.name in _WHOLE:
+            shadow = conflict.shadow
+            if shadow.owner.kind.name in _WHOLE or (
+                not shadow.is_item and shadow.key in COMPUTED_BY_C
+            ):
                 continue
             resource = conflict.shadow.resource_id
             first = Access(
