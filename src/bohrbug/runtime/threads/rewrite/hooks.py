@@ -162,7 +162,7 @@ class Globals:
 # --- Telling -------------------------------------------------------------------------------------
 
 
-def in_one_step(place: Place, tell: Callable[..., None], *arguments: Any) -> None:
+def in_one_step(place: Place, tell: Callable[..., Any], *arguments: Any) -> Any:
     """Tell accesses that happen at once.
 
     Code in C that looks at several objects is not interrupted in between: were each access a step,
@@ -174,14 +174,16 @@ def in_one_step(place: Place, tell: Callable[..., None], *arguments: Any) -> Non
         tell: tells of them; called twice if they are a step: as what is accessed is called by
             the task that comes to it first, it has to be known before others may run.
         arguments: what ``tell`` is called with.
+
+    Returns:
+        What ``tell`` returned in the end.
     """
     if not _join(place):
-        tell(*arguments)
-        return
+        return tell(*arguments)
     try:
         tell(*arguments)
         _announced()
-        tell(*arguments)
+        return tell(*arguments)
     finally:
         _part()
 
@@ -224,6 +226,23 @@ def telling_again(owner: Any, is_write: bool) -> Callable[[Place], None]:
         found = reference()
         if found is not None:
             tell_whole(found, is_write, place)
+
+    return tell
+
+
+def telling_all_again(owners: list[Any]) -> Callable[[Place], None]:
+    """The same for several objects that are changed."""
+    return in_turn([telling_again(owner, True) for owner in owners])
+
+
+def in_turn(tells: list[Callable[[Place], None]]) -> Callable[[Place], None]:
+    """What tells of several things again, which are one interval."""
+    if _length(tells) == 1:
+        return tells[0]
+
+    def tell(place: Place) -> None:
+        for each in tells:
+            each(place)
 
     return tell
 
