@@ -104,7 +104,7 @@ def step(iterator: Any, place: Place) -> None:
         if sys.getrefcount(iterator) > held.by_loop:
             advance(iterator, place)
         elif role is not table.OVER_NOTHING:
-            _step_into_own(iterator, place)
+            _step_into(iterator, place)
     elif _CONTAINER[type(iterator)] and hooks.active:
         _step_over(iterator, place)
 
@@ -118,7 +118,7 @@ def step_of_comprehension(iterator: Any, place: Place) -> None:
         if sys.getrefcount(iterator) > held.by_comprehension:
             advance(iterator, place)
         else:
-            _step_into_own(iterator, place)
+            _step_into(iterator, place)
     elif _CONTAINER[type(iterator)] and hooks.active:
         _step_over(iterator, place)
 
@@ -145,13 +145,6 @@ def _step_and_advance(iterator: Any, place: Place, depth: int) -> Tell | None:
     if _may_run(iterator):
         going_on.append(_what_goes_on(iterator))
     return _go_on(going_on)
-
-
-def _step_into_own(iterator: Any, place: Place) -> None:
-    """An iterator that nobody else has is about to be asked for its next item."""
-    going_on: list[Any] = []
-    _step_into(iterator, place, going_on=going_on)
-    _go_on(going_on)
 
 
 def _may_run(iterator: Any) -> bool:
@@ -194,7 +187,8 @@ def _step_into(
         place: where it is advanced.
         depth: how many iterators lie over it.
         read: what is done to a container at the bottom.
-        going_on: takes the iterators that others may have as well, and that may run functions.
+        going_on: takes the iterators that others may have as well, and that may run functions;
+            ``None``: they go on from here.
     """
     role = table.ITERATORS[type(iterator)]
     if role is table.OVER_CONTAINER:
@@ -210,15 +204,21 @@ def _step_into(
             if type(referent) is tuple:
                 read(referent, place)
     elif role is table.OVER_ITERATORS:
+        if going_on is not None:
+            hooks.in_one_step(place, _step_into_others, iterator, place, depth, read, going_on)
+            return
+        # Nobody else has this one.
+        going_on = []
         hooks.in_one_step(place, _step_into_others, iterator, place, depth, read, going_on)
+        _go_on(going_on)
 
 
 def _step_into_others(
-    iterator: Any, place: Place, depth: int, read: Read, going_on: list[Any] | None
+    iterator: Any, place: Place, depth: int, read: Read, going_on: list[Any]
 ) -> None:
     def has_gone_on(inner: Any) -> None:
         hooks.whole(inner, True, place)
-        if going_on is not None and _may_run(inner):
+        if _may_run(inner):
             going_on.append(_what_goes_on(inner))
 
     referents = gc.get_referents(iterator)
@@ -258,7 +258,7 @@ if native is not None:
         table.ITERATORS,
         _CONTAINER,
         table.OVER_NOTHING,
-        _step_into_own,
+        _step_into,
         advance,
         _step_over,
     )
