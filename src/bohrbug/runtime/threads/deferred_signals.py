@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from bohrbug.runtime.threads.execution import Execution
 
 
+BEHIND = "what event loops do for signals as coming after what they were about to run"
+"""A loop learns of a signal by a descriptor, and looks at these when a turn begins."""
+
 _SENT = "signals sent to the main thread by other tasks"
 _RAISED = "handlers of such signals that raise"
 
@@ -69,11 +72,20 @@ def defer_signal(execution: Execution, handler: Handler, number: int, frame: Any
     """
     _note_signal(execution)
     root = execution.root
+    sender = execution.current
+    is_of_loop = getattr(handler, "__module__", "") == "asyncio.unix_events"
+    if is_of_loop and (sender.host or sender) is not root:
+        execution.trace.uncontrolled.assume(BEHIND)
     signals = execution.signals
     signals.append((handler, number, frame))
-    waits = root.ready
+    # What an event loop of it runs stands for it; where the loop may choose, it does not wait.
+    standing = [task for task in execution.alive if (task.host or task) is root]
+    if len(standing) != 1:
+        return
+    (main,) = standing
+    waits = main.ready
     if waits is not None:
-        root.ready = lambda: bool(signals) or waits()
+        main.ready = lambda: bool(signals) or waits()
 
 
 def after_signals(
@@ -85,14 +97,14 @@ def after_signals(
     external: bool = False,
     firing: TimeoutPolicy = TimeoutPolicy.EARLY,
 ) -> bool:
-    """The root was chosen and signals wait for it: handle them, then go on as before.
+    """The root, or what its event loop runs, was chosen and signals wait for it: handle them first.
 
     Parameters:
         execution: the execution.
         kind, state, place, ready, external, firing: what the root was about to do, see
             :meth:`~bohrbug.runtime.threads.execution.Execution.perform`.
     """
-    task = execution.root
+    task = execution.current
     left = None if task.deadline is None else max(task.deadline - execution.clock.now, 0.0)
     timed_out = task.timed_out
     task.ready = None
@@ -120,8 +132,8 @@ def access_after_signals(execution: Execution, place: Any, kind: Kind, shadow: A
 
 
 def _note_look(execution: Execution) -> None:
-    if execution.root.looks_at is not None:
-        look_as_well(execution, execution.root)
+    if execution.current.looks_at is not None:
+        look_as_well(execution, execution.current)
 
 
 def handle_now() -> None:

@@ -306,7 +306,7 @@ class Execution(Deciding):
             task.deadline = None
             raise TaskKilled
         task.waiting = False
-        if self.signals and task is self.root:
+        if self.signals and (task.host or task) is self.root:
             return after_signals(self, kind, state, place, ready, external, firing)
         if ready is not None:
             if (
@@ -372,7 +372,7 @@ class Execution(Deciding):
         if self.aborting:
             raise TaskKilled
         task.waiting = False
-        if self.signals and task is self.root:
+        if self.signals and (task.host or task) is self.root:
             return access_after_signals(self, place, kind, shadow)
         task.breakable = False
         if task.looks_at is not None:

@@ -64,7 +64,8 @@ class Interruptions:
         It has if a handler makes it, and not another task while a handler waits.
         """
         execution = self._execution
-        if execution.current is not execution.root or execution.aborting or is_unseen():
+        running = execution.current
+        if (running.host or running) is not execution.root or execution.aborting or is_unseen():
             return False
         if self._may_raise:
             self._detector.racy_places.add(place)

@@ -57,6 +57,8 @@ def look_as_well(execution: Execution, task: Task) -> None:
         saw(execution, task.looks_at)
     else:
         effect(execution, task.looks_at, True)
+        if task.host.looks_at is not None:
+            saw(execution, task.host.looks_at)
 
 
 def note_gate(execution: Execution, can_take: bool, can_put: bool, waits: bool) -> None:

@@ -413,6 +413,9 @@ class LoopTurns:
         chosen.waiting = False
         if execution.detector is not None:
             execution.detector.synchronise(chosen.index, self.state, True)
+        if self._host.looks_at is not None:
+            # A signal that has come before may be handled by the loop, or in the step.
+            saw(execution, self._host.looks_at)
         return chosen
 
     def _early_timer(self) -> Task | None:
