@@ -10,6 +10,12 @@ import types
 
 import bohrbug
 from bohrbug import VerdictKind
+from bohrbug.model.conditions import Level
+from bohrbug.model.outcome import OutcomeKind
+from bohrbug.model.plan import Plan
+from bohrbug.platforms.threads.platform import threads_runtime
+from bohrbug.runtime.threads.rewrite.scope import Scope
+from bohrbug.runtime.threads.settings import Settings
 from tests.programs.interrupting import handling, send
 
 
@@ -54,3 +60,28 @@ def test_a_handler_comes_into_what_a_loop_runs() -> None:
         assert state.n == 11
 
     assert bohrbug.explore(lambda: asyncio.run(main())).verdict.kind is VerdictKind.FAILED
+
+
+def test_a_signal_between_two_accesses_is_replayed_where_none_was_seen_before() -> None:
+    def test() -> None:
+        state = types.SimpleNamespace(n=0)
+
+        def handle(*_: object) -> None:
+            state.n += 10
+
+        with handling(handle):
+            thread = threading.Thread(target=send)
+            thread.start()
+            seen = state.n
+            state.n = seen + 1
+            thread.join()
+        assert state.n == 11
+
+    failure = bohrbug.explore(test).failures[0]
+    with threads_runtime(test, Settings(), Level.RACY, Scope()) as runtime:
+        # What it calls is found out, as before a replay in a new process.
+        for _ in range(2):
+            runtime.execute(Plan())
+        trace = runtime.execute(failure.plan).trace
+    assert trace.outcome.kind is OutcomeKind.ASSERTION
+    assert trace.divergence is None
