@@ -12,6 +12,8 @@ import html.parser
 import io
 import logging
 import logging.handlers
+import multiprocessing
+import multiprocessing.shared_memory
 import os
 import queue
 import random
@@ -20,6 +22,7 @@ import socketserver
 import threading
 import types
 import zipfile
+from collections.abc import Callable
 
 from tests.programs.guarding import Guard
 from tests.programs.together import together
@@ -266,3 +269,77 @@ def records_kept_for_another_handler(guard: Guard) -> None:
     together(lambda: work("a"), lambda: work("b"))
     memory.close()
     assert "".join(texts) in ("aabb", "bbaa")
+
+
+def formatter_of_a_handler(guard: Guard) -> None:
+    """The text is made by the formatter of the other task."""
+    handler = logging.Handler()
+    record = logging.LogRecord("program", logging.INFO, "", 1, "message", (), None)
+
+    def write(prefix: str) -> None:
+        with guard:
+            handler.setFormatter(logging.Formatter(f"{prefix} %(message)s"))
+            text = handler.format(record)
+        assert text.startswith(prefix)
+
+    together(lambda: write("one"), lambda: write("another"))
+
+
+def message_kept_in_a_record(guard: Guard) -> None:
+    """What a formatter keeps in the record takes the place of what was there."""
+    record = logging.LogRecord("program", logging.INFO, "", 1, "message", (), None)
+    formatter = logging.Formatter()
+
+    def keep() -> None:
+        with guard:
+            record.message = "kept"
+            kept = record.message
+        assert kept == "kept"
+
+    def write() -> None:
+        with guard:
+            formatter.format(record)
+
+    together(keep, write)
+
+
+def number_in_a_shareable_list(guard: Guard) -> None:
+    """One of two increments is lost."""
+    numbers = multiprocessing.shared_memory.ShareableList([0])
+
+    def count() -> None:
+        with guard:
+            numbers[0] += 1
+
+    try:
+        together(count, count)
+        assert numbers[0] == 2
+    finally:
+        numbers.shm.close()
+        numbers.shm.unlink()
+
+
+def value_whose_lock_is_not_held(guard: Guard) -> None:
+    """One of two increments is lost: the lock of the value is held by each half of them."""
+    value = multiprocessing.Value("i", 0)
+
+    def count() -> None:
+        with guard:
+            value.value += 1
+
+    together(count, count)
+    assert value.value == 2
+
+
+def function_whose_globals_have_no_name(guard: Guard) -> None:
+    """One of two increments is lost, by a function whose globals have no name."""
+    namespace: dict[str, Callable[[list[int]], None]] = {}
+    exec("def count(counts):\n    counts[0] += 1\n", namespace)
+    counts = [0]
+
+    def work() -> None:
+        with guard:
+            namespace["count"](counts)
+
+    together(work, work)
+    assert counts == [2]

@@ -13,6 +13,7 @@ Py_ssize_t time_slice, lonely_steps;
 static PyObject *operation_type, *progress_kinds, *write_kind;
 static Py_ssize_t spin_reads;
 static PyObject *text_switch, *text_effects, *text_name_variable, *after_signals;
+static PyObject *access_after_signals;
 
 Slot execution_slots[] = {
     [ABORTING] = {"aborting", 0}, [ALIVE] = {"alive", 0},
@@ -30,8 +31,8 @@ Slot execution_slots[] = {
 Slot task_slots[] = {
     [BLOCKED_SINCE] = {"blocked_since", 0}, [BREAKABLE] = {"breakable", 0},
     [DEADLINE] = {"deadline", 0}, [ENDED] = {"ended", 0}, [GREENLET] = {"greenlet", 0},
-    [HOLDING] = {"holding", 0}, [HOST] = {"host", 0}, [ID] = {"id", 0}, [INDEX] = {"index", 0}, [INSIDE] = {"inside", 0},
-    [JOINED] = {"joined", 0}, [LOOKS] = {"looks", 0}, [PENDING] = {"pending", 0}, [READY] = {"ready", 0},
+    [HOLDING] = {"holding", 0}, [ID] = {"id", 0}, [INDEX] = {"index", 0}, [INSIDE] = {"inside", 0},
+    [JOINED] = {"joined", 0}, [LOOKS] = {"looks", 0}, [LOOKS_AT] = {"looks_at", 0}, [PENDING] = {"pending", 0}, [READY] = {"ready", 0},
     [WAITING] = {"waiting", 0}, [WAITS_FOR] = {"waits_for", 0}, {0},
 };
 Slot state_slots[] = {[STATE_ID] = {"id", 0}, [STATE_SERIAL] = {"serial", 0}, {0}};
@@ -88,7 +89,7 @@ perform(PyObject *self, PyObject *kind, PyObject *state, PyObject *place, PyObje
         slot_get(kind, kind_slots[KIND_IS_YIELD]) != Py_False)
         return RARE;
     PyObject *task = EXECUTION(CURRENT);
-    if (TASK(task, HOST) != Py_None)
+    if (TASK(task, LOOKS_AT) != Py_None)
         return RARE;
     if (set_pending(task, kind, slot_get(state, state_slots[STATE_ID]), place) < 0)
         return FAILED;
@@ -242,7 +243,7 @@ try_access(PyObject *self, PyObject *place, PyObject *kind, PyObject *shadow)
     if (EXECUTION(ABORTING) != Py_False || EXECUTION(MINDS_GIL) != Py_False ||
         EXECUTION(ATOMIC) != zero || EXECUTION(COLLECTING) != Py_False ||
         EXECUTION(SUSPENDED) != zero || TASK(task, INSIDE) != zero ||
-        TASK(task, JOINED) != zero || TASK(task, HOST) != Py_None ||
+        TASK(task, JOINED) != zero || TASK(task, LOOKS_AT) != Py_None ||
         PyList_GET_SIZE(EXECUTION(ALIVE)) == 1)
         return RARE;
     PyObject *key = PyLong_FromVoidPtr(shadow);
@@ -276,6 +277,13 @@ try_access(PyObject *self, PyObject *place, PyObject *kind, PyObject *shadow)
         goto done;
     }
     SET_TASK(task, WAITING, Py_False);
+    if (PyList_GET_SIZE(EXECUTION(SIGNALS)) != 0 && task == EXECUTION(ROOT)) {
+        PyObject *arguments[] = {self, place, kind, shadow};
+        PyObject *result = PyObject_Vectorcall(access_after_signals, arguments, 4, NULL);
+        Py_XDECREF(result);
+        progress = result == NULL ? FAILED : DONE;
+        goto done;
+    }
     SET_TASK(task, BREAKABLE, Py_False);
     if (container != Py_None && note_effect(self, task, container, kind) < 0)
         goto done;
@@ -336,10 +344,10 @@ PyObject *
 use_execution(PyObject *Py_UNUSED(module), PyObject *arguments)
 {
     PyObject *execution, *task, *state, *table, *fairness, *kind;
-    if (!PyArg_ParseTuple(arguments, "OOOOOOOOOOOOOnnnO", &execution, &task, &state, &table,
+    if (!PyArg_ParseTuple(arguments, "OOOOOOOOOOOOOnnnOO", &execution, &task, &state, &table,
                           &fairness, &kind, &holder, &operation_type, &task_killed, &progress_kinds,
                           &acquire_kind, &release_kind, &write_kind, &time_slice, &lonely_steps,
-                          &spin_reads, &after_signals))
+                          &spin_reads, &after_signals, &access_after_signals))
         return NULL;
     if (find_slots(execution, execution_slots) < 0 || find_slots(task, task_slots) < 0 ||
         find_slots(state, state_slots) < 0 || find_slots(table, table_slots) < 0 ||
@@ -348,7 +356,7 @@ use_execution(PyObject *Py_UNUSED(module), PyObject *arguments)
         return NULL;
     /* They live as long as the process. */
     PyObject *kept[] = {execution, task, holder, operation_type, task_killed, progress_kinds,
-                        acquire_kind, release_kind, write_kind, after_signals};
+                        acquire_kind, release_kind, write_kind, after_signals, access_after_signals};
     for (size_t i = 0; i < sizeof kept / sizeof *kept; i++)
         Py_INCREF(kept[i]);
     execution_type = (PyTypeObject *)execution;

@@ -28,6 +28,7 @@ from bohrbug.monitors.clocks import TAG_BITS, Clocks
 from bohrbug.runtime.threads.data.places import Place, PlaceSet
 from bohrbug.runtime.threads.data.shadows import NO_ACCESSES, SEVERAL, Accesses, Shadow
 from bohrbug.runtime.threads.resources import ResourceState
+from bohrbug.runtime.threads.rewrite.attributes import COMPUTED_BY_C
 
 Pair = tuple[int, int]
 """Identities of the two places of a race, the smaller one first."""
@@ -121,6 +122,33 @@ class RaceDetector(Clocks):
     def write(self, shadow: Shadow, task_index: int, place: Place) -> Conflict | None:
         """A task writes a variable; see :meth:`read`."""
         return self._take_in(shadow, task_index, place, True)
+
+    def interrupt(self, shadow: Shadow, task_index: int, place: Place, is_write: bool) -> None:
+        """A handler of a signal is about to access a variable, in the middle of what a task does.
+
+        The task's own accesses might as well have come after it.  That is no race, as it is one
+        task, but the places of both matter.
+
+        Parameters:
+            shadow: the variable.
+            task_index: the task that the handler runs in.
+            place: where the handler accesses it.
+            is_write: whether it writes.
+        """
+        earlier = [shadow.writes, shadow.item_writes]
+        if is_write:
+            earlier += [shadow.reads, shadow.item_reads]
+        container = shadow.container
+        if container is not None:
+            earlier.append(container.writes)
+            if is_write:
+                earlier.append(container.reads)
+        for accesses in earlier:
+            for key in accesses:
+                if key >> TAG_BITS == task_index:
+                    for each in (self._places[key & _PLACE_MASK], place):
+                        self.racy_places.add(each)
+                        self.shared_places.add(each)
 
     def _take_in(self, shadow: Shadow, index: int, place: Place, is_write: bool) -> Conflict | None:
         if index >= len(self.epochs):
@@ -270,14 +298,18 @@ class RaceDetector(Clocks):
     def races(self, task_id: Callable[[int], TaskId] = str) -> list[Race]:
         """The races as reported, one for each pair of places, in the order they were found.
 
-        Not those on objects that keep themselves whole: their order matters, but is no race.
+        Not those on objects that keep themselves whole, nor of attributes that are computed when
+        they are first read: the order matters, but is no race.
 
         Parameters:
             task_id: the id of the task with an index.
         """
         races = []
         for conflict in self.conflicts.values():
-            if conflict.shadow.owner.kind.name in _WHOLE:
+            shadow = conflict.shadow
+            if shadow.owner.kind.name in _WHOLE or (
+                not shadow.is_item and shadow.key in COMPUTED_BY_C
+            ):
                 continue
             resource = conflict.shadow.resource_id
             first = Access(

@@ -143,7 +143,8 @@ ROWS = (
     Row("asyncio.events", messages="TimerHandle"),
     Row("asyncio.futures", messages="wrap_future", is_held=True),
     # From Python 3.12 on ``wait_for`` is made of a timeout, and left alone.
-    Row("asyncio.tasks", messages="wait as_completed all_tasks wait_for@<3.12", is_held=True),
+    Row("asyncio.tasks", messages="wait all_tasks wait_for@<3.12", is_held=True),
+    Row("asyncio.tasks", both="as_completed", is_held=True),
     Row("asyncio.timeouts:Timeout", messages="__aenter__ __aexit__ _on_timeout reschedule"),
     Row("asyncio.taskgroups:TaskGroup", messages="__init__"),
     # -- files, pipes, sockets -----------------------------------------------------------
@@ -191,7 +192,8 @@ ROWS = (
 PRIMITIVES = (
     # Restored last, when what completes flags makes real locks again.
     *("started_flags", "locks", "synchronizers", "queues", "thread_functions", "thread_state"),
-    *("timing", "entropy", "futures", "sets_of_futures", "hashing", "identities", "quiet_sets"),
+    *("timing", "entropy", "futures", "sets_of_futures", "begun_together", "hashing"),
+    *("identities", "quiet_sets"),
     *("imports", "made_code", "log_records", "looking", "keyboard", "os_names", "interpreters"),
     "library_callbacks",
 )

@@ -17,6 +17,7 @@ from . import (
     inheriting,
     insides,
     intervals,
+    iterators,
     library,
     library_state,
     lives,
@@ -27,6 +28,7 @@ from . import (
     primitives,
     services,
     shared,
+    signals,
     state,
     system,
     threads,
@@ -34,6 +36,6 @@ from . import (
 
 MODULES = (
     *(attributes, classes, code_in_c, containers, coroutines, deadlocks, effects),
-    *(inheriting, insides, intervals, library, library_state, lives, memory, names),
-    *(open_files, parts, primitives, services, shared, state, system, threads),
+    *(inheriting, insides, intervals, iterators, library, library_state, lives, memory, names),
+    *(open_files, parts, primitives, services, shared, signals, state, system, threads),
 )

@@ -75,3 +75,28 @@ def record_for_a_listener() -> None:
 def records_kept_for_another_handler() -> None:
     """The record is between those of the other task."""
     guarded_services.records_kept_for_another_handler(contextlib.nullcontext())
+
+
+def formatter_of_a_handler() -> None:
+    """The text is made by the formatter of the other task."""
+    guarded_services.formatter_of_a_handler(contextlib.nullcontext())
+
+
+def message_kept_in_a_record() -> None:
+    """What a formatter keeps in the record takes the place of what was there."""
+    guarded_services.message_kept_in_a_record(contextlib.nullcontext())
+
+
+def number_in_a_shareable_list() -> None:
+    """One of two increments is lost."""
+    guarded_services.number_in_a_shareable_list(contextlib.nullcontext())
+
+
+def value_whose_lock_is_not_held() -> None:
+    """One of two increments is lost: the lock of the value is held by each half of them."""
+    guarded_services.value_whose_lock_is_not_held(contextlib.nullcontext())
+
+
+def function_whose_globals_have_no_name() -> None:
+    """One of two increments is lost, by a function whose globals have no name."""
+    guarded_services.function_whose_globals_have_no_name(contextlib.nullcontext())

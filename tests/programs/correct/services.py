@@ -75,3 +75,28 @@ def locked_record_for_a_listener() -> None:
 def locked_records_kept_for_another_handler() -> None:
     """See ``guarded_services.records_kept_for_another_handler``: with a lock it is correct."""
     guarded_services.records_kept_for_another_handler(threading.Lock())
+
+
+def locked_formatter_of_a_handler() -> None:
+    """See ``guarded_services.formatter_of_a_handler``: with a lock it is correct."""
+    guarded_services.formatter_of_a_handler(threading.Lock())
+
+
+def locked_message_kept_in_a_record() -> None:
+    """See ``guarded_services.message_kept_in_a_record``: with a lock it is correct."""
+    guarded_services.message_kept_in_a_record(threading.Lock())
+
+
+def locked_number_in_a_shareable_list() -> None:
+    """See ``guarded_services.number_in_a_shareable_list``: with a lock it is correct."""
+    guarded_services.number_in_a_shareable_list(threading.Lock())
+
+
+def locked_value_whose_lock_is_not_held() -> None:
+    """See ``guarded_services.value_whose_lock_is_not_held``: with a lock it is correct."""
+    guarded_services.value_whose_lock_is_not_held(threading.Lock())
+
+
+def locked_function_whose_globals_have_no_name() -> None:
+    """See ``guarded_services.function_whose_globals_have_no_name``: with a lock it is correct."""
+    guarded_services.function_whose_globals_have_no_name(threading.Lock())

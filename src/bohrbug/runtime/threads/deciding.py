@@ -407,7 +407,8 @@ class Deciding:
         self.trace.arities[step] = arity
         operation = _new_operation(Operation, (CHOOSE, state.id, place_of(value)))
         self.rows.append((value, task.id, operation, (task.id,), (), False))
-        if task.host is not None:
+        if task.looks_at is not None:
             # In the middle of what it runs, a loop runs nothing else.
-            self.trace.effects.append((step, task.id, task.state.id, True))
+            is_loop = task.host is not None
+            self.trace.effects.append((step, task.id, task.looks_at.id, is_loop))
         return value

@@ -34,7 +34,11 @@ from bohrbug.runtime.threads.alone import Ends
 from bohrbug.runtime.threads.checks import Checks
 from bohrbug.runtime.threads.data.naming import Names, names_of
 from bohrbug.runtime.threads.deciding import Deciding
-from bohrbug.runtime.threads.deferred_signals import after_signals
+from bohrbug.runtime.threads.deferred_signals import (
+    access_after_signals,
+    after_signals,
+    expect_signals,
+)
 from bohrbug.runtime.threads.ending import Ending
 from bohrbug.runtime.threads.fairness import Fairness
 from bohrbug.runtime.threads.lifecycle import carry
@@ -46,7 +50,7 @@ from bohrbug.runtime.threads.pace import (
     SPIN_READS,
     TIME_SLICE,
 )
-from bohrbug.runtime.threads.recording import effect
+from bohrbug.runtime.threads.recording import effect, look_as_well
 from bohrbug.runtime.threads.resources import ResourceState, ResourceTable
 from bohrbug.runtime.threads.rewrite.place import Place
 from bohrbug.runtime.threads.settings import Settings
@@ -71,6 +75,7 @@ class Execution(Deciding):
         detector: told of every synchronisation, or ``None``.
         sink: told of accesses to data.
         interrupted: it ends at the next step, as the user wants.
+        interruptions: finds out what handlers of signals come between, where somebody watches.
         loops: what is known of the tasks of event loops, once there is one.
         access_log: records what tasks of event loops access, an :class:`.access_log.AccessLog`;
             ``None``: nothing is recorded.
@@ -100,6 +105,7 @@ class Execution(Deciding):
         "gil",
         "inspected",
         "interrupted",
+        "interruptions",
         "logged_errors",
         "loops",
         "nudge",
@@ -143,6 +149,9 @@ class Execution(Deciding):
         self.nudge: Callable[[], object] | None = None
         self.nudged = False
         self.signals: list[tuple[Handler, int, Any]] = []
+        # An Interruptions, which knows of sinks.
+        self.interruptions: Any = None
+        expect_signals(self)
         self.excepthook_before: Any = threading.excepthook
         self.unraisablehook_before: Any = sys.unraisablehook
 
@@ -215,6 +224,7 @@ class Execution(Deciding):
     def let_go(self) -> None:
         """Drop references back to it, so that the execution dies without a garbage collection."""
         self.detector = self.sink = self.nudge = self.loops = self.access_log = None
+        self.interruptions = None
         self.logged_errors.clear()
         del self.ending, self.checks
         self.outside.let_go()
@@ -296,7 +306,7 @@ class Execution(Deciding):
             task.deadline = None
             raise TaskKilled
         task.waiting = False
-        if self.signals and task is self.root:
+        if self.signals and (task.host or task) is self.root:
             return after_signals(self, kind, state, place, ready, external, firing)
         if ready is not None:
             if (
@@ -311,12 +321,12 @@ class Execution(Deciding):
             task.firing = TimeoutPolicy.EARLY
             if task.timed_out:
                 task.timed_out = False
-                if task.host is not None:
-                    effect(self, task.state, True)
+                if task.looks_at is not None:
+                    look_as_well(self, task)
                 return False
         task.breakable = False
-        if task.host is not None:
-            effect(self, task.state, True)
+        if task.looks_at is not None:
+            look_as_well(self, task)
         if self.detector is not None:
             self.detector.synchronise(task.index, state, kind.is_write)
         return True
@@ -362,10 +372,11 @@ class Execution(Deciding):
         if self.aborting:
             raise TaskKilled
         task.waiting = False
+        if self.signals and (task.host or task) is self.root:
+            return access_after_signals(self, place, kind, shadow)
         task.breakable = False
-        if task.host is not None:
-            # In the middle of what it runs, a loop runs nothing else.
-            effect(self, task.state, True)
+        if task.looks_at is not None:
+            look_as_well(self, task)
         if task.joined:
             task.joined = JOINED
         if container is not None:
@@ -498,4 +509,5 @@ if native is not None:
         LONELY_STEPS,
         SPIN_READS,
         after_signals,
+        access_after_signals,
     )

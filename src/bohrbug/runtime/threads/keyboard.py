@@ -12,8 +12,9 @@ from typing import Any
 
 from bohrbug.runtime.interrupts import Handlers
 from bohrbug.runtime.threads.control import controlled
-from bohrbug.runtime.threads.deferred_signals import defer_signal, handle_now
+from bohrbug.runtime.threads.deferred_signals import announce_signal, defer_signal, handle_now
 from bohrbug.runtime.threads.late_patches import LatePatches
+from bohrbug.runtime.threads.synchronizers import place_of
 
 patches = LatePatches()
 
@@ -47,6 +48,7 @@ _real_interrupt_main: Any = _thread.interrupt_main
 @patches.function(signal, "raise_signal")
 def raise_signal(signalnum: int, /) -> None:
     """Stands for ``signal.raise_signal``."""
+    announce_signal(place_of(_getframe(2)))
     if not interrupts(signalnum):
         _real_raise_signal(signalnum)
         handle_now()
@@ -55,6 +57,7 @@ def raise_signal(signalnum: int, /) -> None:
 @patches.function(_thread, "interrupt_main")
 def interrupt_main(signum: int = signal.SIGINT, /) -> None:
     """Stands for ``_thread.interrupt_main``."""
+    announce_signal(place_of(_getframe(2)))
     if not interrupts(signum):
         _real_interrupt_main(signum)
         handle_now()

@@ -111,5 +111,8 @@ class RaceDetector(Watcher, Protocol):
     racy_places: PlaceSet
     shared_places: PlaceSet
 
+    def interrupt(self, shadow: Any, task_index: int, place: Any, is_write: bool) -> None:
+        """A handler of a signal accesses a variable, in the middle of what a task does."""
+
     def races(self, task_id: Callable[[int], str]) -> list[Any]:
         """The races found, for people."""

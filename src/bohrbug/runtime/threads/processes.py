@@ -22,7 +22,7 @@ from bohrbug.model.operation import EXTERNAL
 from bohrbug.runtime.interposed import CONTROL, wrapped_alike
 from bohrbug.runtime.threads import control
 from bohrbug.runtime.threads.control import controlled, real_get_ident
-from bohrbug.runtime.threads.deferred_signals import defer_signal, handle_now
+from bohrbug.runtime.threads.deferred_signals import announce_signal, defer_signal, handle_now
 from bohrbug.runtime.threads.execution import Execution
 from bohrbug.runtime.threads.io.pipes import with_pipe_file
 from bohrbug.runtime.threads.keyboard import interrupts
@@ -363,6 +363,7 @@ if hasattr(signal, "pthread_kill"):
     def pthread_kill(thread_id: int, signalnum: int, /) -> None:
         """Stands for ``signal.pthread_kill``: all tasks share one thread of the system."""
         execution = controlled()
+        announce_signal(place_of(_getframe(2)))
         if execution is not None and any(task.ident == thread_id for task in execution.alive):
             if interrupts(signalnum):
                 return

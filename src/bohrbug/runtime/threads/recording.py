@@ -13,6 +13,7 @@ from bohrbug.runtime.threads.resources import ResourceState
 
 if TYPE_CHECKING:
     from bohrbug.runtime.threads.execution import Execution
+    from bohrbug.runtime.threads.task import Task
 
 
 def effect(execution: Execution, state: ResourceState, is_write: bool) -> None:
@@ -44,6 +45,20 @@ def saw(execution: Execution, state: ResourceState) -> None:
     if not execution.aborting:
         step = len(execution.rows) - 1
         execution.trace.effects.append((step, execution.current.id, state.id, False))
+
+
+def look_as_well(execution: Execution, task: Task) -> None:
+    """The running step of a task that looks at something in each of them has begun.
+
+    In the middle of what it runs, a loop runs nothing else.  A root that signals come to only
+    looks whether one is there: who sends one does not wait for it.
+    """
+    if task.host is None:
+        saw(execution, task.looks_at)
+    else:
+        effect(execution, task.looks_at, True)
+        if task.host.looks_at is not None:
+            saw(execution, task.host.looks_at)
 
 
 def note_gate(execution: Execution, can_take: bool, can_put: bool, waits: bool) -> None:

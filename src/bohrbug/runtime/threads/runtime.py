@@ -46,6 +46,7 @@ from bohrbug.runtime.threads.futures import lasting_executors
 from bohrbug.runtime.threads.handed_over import HandedOver, as_it_is
 from bohrbug.runtime.threads.installation import installation
 from bohrbug.runtime.threads.instrumentation import Instrumentation
+from bohrbug.runtime.threads.interruptions import Interruptions
 from bohrbug.runtime.threads.loops.access_log import AccessLog
 from bohrbug.runtime.threads.loops.cancelling import never_met
 from bohrbug.runtime.threads.monitoring import Explainer, RaceDetector, Visitor, Watcher
@@ -370,6 +371,8 @@ class ThreadsRuntime:
                 if learn:
                     self._finds = self._places_found(detector)
             self._make_accesses_visible(execution, variables, watcher)
+            if detector is not None:
+                execution.interruptions = Interruptions(execution, variables, detector)
             deaths = Deaths(execution, variables, self._points.places)
         trace = self._carry_out(execution)
         self._has_left_frames = trace.outcome.is_failure

@@ -16,12 +16,11 @@ from typing import Any
 from bohrbug.model.operation import EXTERNAL
 from bohrbug.runtime.interposed import CONTROL, wrapped_alike
 from bohrbug.runtime.threads.control import controlled
-from bohrbug.runtime.threads.deferred_signals import handle_now
+from bohrbug.runtime.threads.deferred_signals import handle_now, signals_of
 from bohrbug.runtime.threads.execution import Execution
 from bohrbug.runtime.threads.keyboard import interrupts
 from bohrbug.runtime.threads.late_patches import LatePatches
 from bohrbug.runtime.threads.processes import Deferring
-from bohrbug.runtime.threads.resources import ResourceState
 from bohrbug.runtime.threads.synchronizers import place_of
 from bohrbug.runtime.threads.task import TimeoutPolicy
 
@@ -30,15 +29,11 @@ patches = LatePatches()
 _real_kill = os.kill
 
 
-def _signals_of(execution: Execution) -> ResourceState:
-    return execution.resources.state_named("signals", "a signal", "signal")
-
-
 def _wait(
     execution: Execution, place: Any, ready: Callable[[], bool], timeout: float | None = None
 ) -> bool:
     """Wait until ``ready`` holds; false if the virtual timeout fired."""
-    state = _signals_of(execution)
+    state = signals_of(execution)
     return execution.perform(
         EXTERNAL, state, place, ready, timeout, external=True, firing=TimeoutPolicy.LATE
     )
@@ -49,7 +44,7 @@ def kill(pid: int, number: int, /) -> None:
     """Stands for ``os.kill``: a signal to this process lets those go on that wait for it."""
     execution = controlled()
     if execution is not None and pid == os.getpid() and not execution.current.inside:
-        execution.perform(EXTERNAL, _signals_of(execution), place_of(_getframe(2)))
+        execution.perform(EXTERNAL, signals_of(execution), place_of(_getframe(2)))
         if interrupts(number):
             return
     _real_kill(pid, number)
@@ -68,7 +63,7 @@ if hasattr(signal, "pause"):
             return
         place = place_of(_getframe(2))
         # A signal that comes before this call is waited for in vain.
-        execution.perform(EXTERNAL, _signals_of(execution), place)
+        execution.perform(EXTERNAL, signals_of(execution), place)
         before = Deferring.calls
         _wait(execution, place, lambda: Deferring.calls != before)
 

@@ -68,6 +68,7 @@ class Task:
         "last_yield",
         "local_values",
         "looks",
+        "looks_at",
         "loop_task",
         "name",
         "on_end",
@@ -124,6 +125,9 @@ class Task:
         self.state: Any = None
         self.on_end: list[Callable[[], object]] = []
         self.last_yield = -1
+        # What each of its steps touches beside its operation: of one that is no thread its loop,
+        # of the root whether a signal has come.
+        self.looks_at: Any = None
         # How often the task looked at something without making progress itself.
         self.looks: dict[Any, int] = {}
         self.begun = index == 0

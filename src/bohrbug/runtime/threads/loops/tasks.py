@@ -110,15 +110,19 @@ class LoopTasks:
         order = Order.FIFO
         if owner is not None and _goes_on(callback) and is_asyncio_task(owner):
             known = self.known(owner)
+            is_step = _is_step(callback)
+            gives_way = is_step and known is creator
             if known is None:
+                # One that is started eagerly has come to its first ``await`` when it is first seen.
+                gives_way = is_step and has_begun(owner.get_coro())
                 task = self._made(creator, place_from(frame))
                 describe(task, owner)
                 self._of_asyncio[id(owner)] = (OwnReference(owner), task)
                 self.have_company = self.have_company or len(self.unfinished()) > 1
             else:
                 task = known
-                if known is creator and _is_step(callback) and self._pauses_can_be_late:
-                    order = Order.ARRIVAL
+            if gives_way and self._pauses_can_be_late:
+                order = Order.ARRIVAL
         else:
             code = _code_of(callback)
             is_own = code is not None and is_of_asyncio(getattr(callback, "__globals__", _NOTHING))
@@ -207,7 +211,7 @@ def bind(task: Task, host: Task, loop: Any, state: ResourceState) -> None:
         state: the loop as a resource.
     """
     task.host = host
-    task.state = state
+    task.state = task.looks_at = state
     task.index = host.index
     task.ident = host.ident
     task.greenlet = host.greenlet

@@ -413,6 +413,9 @@ class LoopTurns:
         chosen.waiting = False
         if execution.detector is not None:
             execution.detector.synchronise(chosen.index, self.state, True)
+        if self._host.looks_at is not None:
+            # A signal that has come before may be handled by the loop, or in the step.
+            saw(execution, self._host.looks_at)
         return chosen
 
     def _early_timer(self) -> Task | None:
@@ -527,7 +530,7 @@ class LoopTurns:
         self._stand(self._host)
         # Loops that nobody else has any more die, and what they hold with them.
         for task in self._bound:
-            task.host = task.running_loop = None
+            task.host = task.running_loop = task.looks_at = None
         self._bound.clear()
         # Whoever looks at the loop from outside finds what it has not run.
         self._take_called()

@@ -11,6 +11,8 @@ import ctypes
 import enum
 import functools
 import io
+import sys
+import typing
 from collections.abc import Callable
 from types import (
     AsyncGeneratorType,
@@ -61,6 +63,9 @@ PRIMITIVE = "primitive"
 
 PART_OF_ERROR = "part of an error"
 """What ``raise`` sets of an exception, see :mod:`.errors`."""
+
+COMPUTED = "computed"
+"""What code in C computes by a function in Python when it is first asked for, and keeps."""
 
 PROXY = "proxy"
 """The owner stands for an object that it refers to weakly."""
@@ -157,6 +162,19 @@ def depends_on_parts_of_functions(cache: dict[type, bool]) -> None:
 def stores_parts_of_functions() -> bool:
     """Whether some code exchanges parts of functions."""
     return bool(STORED_PARTS)
+
+
+_ARE_ANNOTATIONS_COMPUTED = sys.version_info >= (3, 14)
+
+COMPUTED_BY_C: dict[str, tuple[type, ...]] = {}
+"""Attributes that are computed when they are first asked for, and the types in C that have them."""
+
+if sys.version_info >= (3, 12):
+    COMPUTED_BY_C["__value__"] = (typing.TypeAliasType,)
+    COMPUTED_BY_C["__bound__"] = COMPUTED_BY_C["__constraints__"] = (typing.TypeVar,)
+    COMPUTED_BY_C["__default__"] = (typing.TypeVar, typing.ParamSpec, typing.TypeVarTuple)
+if _ARE_ANNOTATIONS_COMPUTED:
+    COMPUTED_BY_C["__annotations__"] = (FunctionType,)
 
 
 _STREAMS = (io.IOBase, io.StringIO, io.BytesIO)
@@ -258,6 +276,8 @@ def _descriptor_kind(found: Any, name: str) -> str | None:
             return WHOLE if name[:2] in ("gi", "cr", "ag") else SKIP
         if name == "closed" and issubclass(found.__objclass__, _STREAMS):
             return WHOLE
+        if found.__objclass__ in COMPUTED_BY_C.get(name, ()):
+            return COMPUTED
         if found.__objclass__ is FunctionType and name in PARTS_OF_FUNCTIONS:
             return INSTANCE
         if found.__objclass__ is CellType:
@@ -289,6 +309,8 @@ def raw_read_kind(class_: type, name: str) -> str:
     if issubclass(class_, type):
         if name == "__dict__":
             return INSTANCE_DICT
+        if name == "__annotations__" and _ARE_ANNOTATIONS_COMPUTED:
+            return COMPUTED
         return SKIP if name[:2] == "__" == name[-2:] and not is_stored(name) else TYPE
     if issubclass(class_, _thread._local):
         return SKIP

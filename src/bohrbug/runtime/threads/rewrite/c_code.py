@@ -450,14 +450,17 @@ def _apply(effect: effects.Effect, owner: Any, arguments: tuple[Any, ...], place
         arguments = arguments[1:]
     consumed = [arguments[index] for index in effect.consumes if index < _length(arguments)]
     if consumed or effect.by_value or effect.leads_on or effect.reads_all:
-        hooks.in_one_step(place, _tell_all, effect, owner, arguments, consumed, place)
+        again = hooks.in_one_step(place, _tell_all, effect, owner, arguments, consumed, place)
     else:
-        _ACTIONS[effect.action](owner, arguments, place)
+        again = [_ACTIONS[effect.action](owner, arguments, place)]
     if effect.calls_back:
         if effect.action is not effects.NOTHING:
-            halfway.begin(hooks.telling_again(owner, effect.action is effects.WRITE))
+            again.append(hooks.telling_again(owner, effect.action is effects.WRITE))
         elif consumed and _CONTAINER[type(consumed[0])]:
-            halfway.begin(hooks.telling_again(consumed[0], False))
+            again.append(hooks.telling_again(consumed[0], False))
+        tells = [each for each in again if each is not None]
+        if tells:
+            halfway.begin(hooks.in_turn(tells))
 
 
 def _tell_all(
@@ -466,16 +469,17 @@ def _tell_all(
     arguments: tuple[Any, ...],
     consumed: list[Any],
     place: Place,
-) -> None:
-    for argument in consumed:
-        iteration.consume_in_any_order(argument, place)
+) -> list[iteration.Tell | None]:
+    """What tells of iterators again, in the middle."""
+    again = [iteration.consume_in_any_order(argument, place) for argument in consumed]
     if effect.leads_on:
         _use((owner,), True, place)
     if effect.reads_all:
         _use(arguments[:1], False, place)
-    _ACTIONS[effect.action](owner, arguments, place)
+    again.append(_ACTIONS[effect.action](owner, arguments, place))
     if effect.by_value:
         by_value.read((owner, *arguments), place, (owner, *consumed))
+    return again
 
 
 def _read_arguments(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
@@ -533,8 +537,8 @@ def _iterate(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
     iteration.iterate(owner, place)
 
 
-def _consume_owner(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
-    iteration.consume_in_any_order(owner, place)
+def _consume_owner(owner: Any, arguments: tuple[Any, ...], place: Place) -> iteration.Tell | None:
+    return iteration.consume_in_any_order(owner, place)
 
 
 def _binary(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
@@ -557,7 +561,7 @@ def _look_at_future(owner: Any, _: tuple[Any, ...], place: Place) -> None:
     Inspecting.use_future(owner, False, place)
 
 
-_ACTIONS: dict[str, Callable[[Any, tuple[Any, ...], Place], None]] = {
+_ACTIONS: dict[str, Callable[[Any, tuple[Any, ...], Place], iteration.Tell | None]] = {
     effects.CHANGE_FUTURE: _change_future,
     effects.LOOK_AT_FUTURE: _look_at_future,
     effects.CONTAINS_ITEM: _contains,

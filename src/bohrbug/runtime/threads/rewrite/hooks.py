@@ -38,6 +38,7 @@ from bohrbug.runtime.threads.rewrite import builtins_table as table
 from bohrbug.runtime.threads.rewrite import errors, families, halfway, lives, memory
 from bohrbug.runtime.threads.rewrite.attributes import (
     CLASS_DATA,
+    COMPUTED,
     IN_DICT,
     INSTANCE,
     INSTANCE_DICT,
@@ -161,7 +162,7 @@ class Globals:
 # --- Telling -------------------------------------------------------------------------------------
 
 
-def in_one_step(place: Place, tell: Callable[..., None], *arguments: Any) -> None:
+def in_one_step(place: Place, tell: Callable[..., Any], *arguments: Any) -> Any:
     """Tell accesses that happen at once.
 
     Code in C that looks at several objects is not interrupted in between: were each access a step,
@@ -173,14 +174,16 @@ def in_one_step(place: Place, tell: Callable[..., None], *arguments: Any) -> Non
         tell: tells of them; called twice if they are a step: as what is accessed is called by
             the task that comes to it first, it has to be known before others may run.
         arguments: what ``tell`` is called with.
+
+    Returns:
+        What ``tell`` returned in the end.
     """
     if not _join(place):
-        tell(*arguments)
-        return
+        return tell(*arguments)
     try:
         tell(*arguments)
         _announced()
-        tell(*arguments)
+        return tell(*arguments)
     finally:
         _part()
 
@@ -203,6 +206,13 @@ def tell_item(owner: Any, key: Any, is_write: bool, place: Place) -> None:
         halfway.begin(telling_again(owner, is_write))
 
 
+def _weakly(owner: Any) -> Callable[[], Any]:
+    try:
+        return weakref.ref(owner)
+    except TypeError:
+        return lambda: owner
+
+
 def telling_again(owner: Any, is_write: bool) -> Callable[[Place], None]:
     """What tells of a whole object again, if it is still there.
 
@@ -210,17 +220,41 @@ def telling_again(owner: Any, is_write: bool) -> Callable[[Place], None]:
         owner: referred to weakly, if it can be.
         is_write: whether it is changed.
     """
-    try:
-        reference: Callable[[], Any] = weakref.ref(owner)
-    except TypeError:
-
-        def reference() -> Any:
-            return owner
+    reference = _weakly(owner)
 
     def tell(place: Place) -> None:
         found = reference()
         if found is not None:
             tell_whole(found, is_write, place)
+
+    return tell
+
+
+def telling_all_again(owners: list[Any]) -> Callable[[Place], None]:
+    """The same for several objects that are changed."""
+    return in_turn([telling_again(owner, True) for owner in owners])
+
+
+def in_turn(tells: list[Callable[[Place], None]]) -> Callable[[Place], None]:
+    """What tells of several things again, which are one interval."""
+    if _length(tells) == 1:
+        return tells[0]
+
+    def tell(place: Place) -> None:
+        for each in tells:
+            each(place)
+
+    return tell
+
+
+def _telling_attribute_again(owner: Any, name: str) -> Callable[[Place], None]:
+    """The same for an attribute that is written."""
+    reference = _weakly(owner)
+
+    def tell(place: Place) -> None:
+        found = reference()
+        if found is not None:
+            attribute(found, name, True, place)
 
     return tell
 
@@ -342,6 +376,10 @@ def tell_attribute(owner: Any, name: str, kind: object, is_write: bool, place: P
         tell_memory(memory.attribute(owner, name, descriptor, is_write), place)
     elif kind is WHOLE:
         whole(owner, is_write, place)
+    elif kind is COMPUTED:
+        # Reading it computes it, unless that was done before; by a function that others may enter.
+        attribute(owner, name, True, place)
+        halfway.begin(_telling_attribute_again(owner, name))
     elif kind is PART_OF_ERROR:
         attribute(errors.stand_in(owner), name, is_write, place)
     elif kind is SUPER:

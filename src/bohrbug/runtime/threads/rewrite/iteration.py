@@ -28,6 +28,7 @@ from bohrbug.runtime.threads.rewrite.effects import Effect
 from bohrbug.runtime.threads.rewrite.place import Place
 
 Read = Callable[[Any, Place], None]
+Tell = Callable[[Place], None]
 
 _CONTAINER = families.CONTAINER
 
@@ -64,14 +65,20 @@ def consume(owner: Any, place: Place) -> None:
         consume_in_any_order(owner, place)
 
 
-def consume_in_any_order(owner: Any, place: Place) -> None:
-    """All items of ``owner`` are about to be read in one go; their order does not matter."""
+def consume_in_any_order(owner: Any, place: Place) -> Tell | None:
+    """All items of ``owner`` are about to be read in one go; their order does not matter.
+
+    Returns:
+        What tells of it again in the middle, if functions in Python may run meanwhile.
+    """
+    again = None
     if table.ITERATORS[type(owner)]:
-        advance(owner, place, 0)
+        again = advance(owner, place, 0)
         if FOREIGN[type(owner)]:
             hooks.in_one_step(place, _read_behind, owner, place)
     elif _CONTAINER[type(owner)]:
         hooks.tell_whole(owner, False, place)
+    return again
 
 
 def _read_behind(iterator: Any, place: Place) -> None:
@@ -116,31 +123,45 @@ def step_of_comprehension(iterator: Any, place: Place) -> None:
         _step_over(iterator, place)
 
 
-def advance(iterator: Any, place: Place, depth: int = 0) -> None:
+def advance(iterator: Any, place: Place, depth: int = 0) -> Tell | None:
     """An iterator that others may have as well is about to be asked for its next item.
 
     Parameters:
         iterator: the iterator.
         place: where.
         depth: how many iterators lie over it.
+
+    Returns:
+        See :func:`consume_in_any_order`.
     """
-    hooks.in_one_step(place, _step_and_advance, iterator, place, depth)
+    again: Tell | None = hooks.in_one_step(place, _step_and_advance, iterator, place, depth)
+    return again
 
 
-def _step_and_advance(iterator: Any, place: Place, depth: int) -> None:
-    _step_into(iterator, place, depth)
-    _advance(iterator, place)
-
-
-def _advance(iterator: Any, place: Place) -> None:
-    """An iterator that others may have as well goes on; functions that it calls run meanwhile."""
+def _step_and_advance(iterator: Any, place: Place, depth: int) -> Tell | None:
+    going_on: list[Any] = []
+    _step_into(iterator, place, depth, going_on=going_on)
     hooks.whole(iterator, True, place)
-    if (
-        type(iterator) in table.RUNNING_TYPES
-        or table.ITERATORS[type(iterator)] is table.OVER_ITERATORS
-    ):
-        # It is a function in Python, or may call one.
-        halfway.begin(hooks.telling_again(_what_goes_on(iterator), True))
+    if _may_run(iterator):
+        going_on.append(_what_goes_on(iterator))
+    return _go_on(going_on)
+
+
+def _may_run(iterator: Any) -> bool:
+    """Whether an iterator is a function in Python, or may call one."""
+    class_ = type(iterator)
+    return class_ in table.RUNNING_TYPES or table.ITERATORS[class_] is table.OVER_ITERATORS
+
+
+def _go_on(iterators: list[Any]) -> Tell | None:
+    """Some iterators that others may have as well go on; functions that they call run meanwhile."""
+    if not iterators:
+        return None
+    # What is under several others is told of once.
+    several = {id(each): each for each in iterators}.values()
+    again = hooks.telling_all_again([*several])
+    halfway.begin(again)
+    return again
 
 
 def _what_goes_on(iterator: Any) -> Any:
@@ -152,7 +173,13 @@ def _what_goes_on(iterator: Any) -> Any:
     return next((each for each in gc.get_referents(iterator) if type(each) in behind), iterator)
 
 
-def _step_into(iterator: Any, place: Place, depth: int = 0, read: Read = hooks.read_whole) -> None:
+def _step_into(
+    iterator: Any,
+    place: Place,
+    depth: int = 0,
+    read: Read = hooks.read_whole,
+    going_on: list[Any] | None = None,
+) -> None:
     """What lies under an iterator that C code advances: containers and further iterators.
 
     Parameters:
@@ -160,6 +187,8 @@ def _step_into(iterator: Any, place: Place, depth: int = 0, read: Read = hooks.r
         place: where it is advanced.
         depth: how many iterators lie over it.
         read: what is done to a container at the bottom.
+        going_on: takes the iterators that others may have as well, and that may run functions;
+            ``None``: they go on from here.
     """
     role = table.ITERATORS[type(iterator)]
     if role is table.OVER_CONTAINER:
@@ -175,33 +204,48 @@ def _step_into(iterator: Any, place: Place, depth: int = 0, read: Read = hooks.r
             if type(referent) is tuple:
                 read(referent, place)
     elif role is table.OVER_ITERATORS:
-        hooks.in_one_step(place, _step_into_others, iterator, place, depth, read)
+        if going_on is not None:
+            hooks.in_one_step(place, _step_into_others, iterator, place, depth, read, going_on)
+            return
+        # Nobody else has this one.
+        going_on = []
+        hooks.in_one_step(place, _step_into_others, iterator, place, depth, read, going_on)
+        _go_on(going_on)
 
 
-def _step_into_others(iterator: Any, place: Place, depth: int, read: Read) -> None:
+def _step_into_others(
+    iterator: Any, place: Place, depth: int, read: Read, going_on: list[Any]
+) -> None:
+    def has_gone_on(inner: Any) -> None:
+        hooks.whole(inner, True, place)
+        if _may_run(inner):
+            going_on.append(_what_goes_on(inner))
+
     referents = gc.get_referents(iterator)
     if _looks_into_items(iterator, referents):
         read = by_value.read_one
+    if type(iterator) is itertools.chain:
+        referents = [*referents, *_chained(referents)]
     for referent in referents:
         class_ = type(referent)
         if table.ITERATORS[class_] and depth < 4:
-            _step_into(referent, place, depth + 1, read)
+            _step_into(referent, place, depth + 1, read, going_on)
             if sys.getrefcount(referent) > held.UNDER_ANOTHER:
-                hooks.whole(referent, True, place)
+                has_gone_on(referent)
         elif class_ is _DataOfTee:
             # The other iterators of the tee have it, and what is under it, too.
             hooks.whole(referent, True, place)
             for inner in gc.get_referents(referent):
                 if table.ITERATORS[type(inner)] and depth < 4:
-                    _step_into(inner, place, depth + 1, read)
-                    hooks.whole(inner, True, place)
+                    _step_into(inner, place, depth + 1, read, going_on)
+                    has_gone_on(inner)
         elif class_ is tuple and depth < 4:
             # Not the tuple itself: zip_longest leaves holes in it that crash who looks at them.
             for inner in gc.get_referents(referent):
                 if table.ITERATORS[type(inner)]:
-                    _step_into(inner, place, depth + 1, read)
+                    _step_into(inner, place, depth + 1, read, going_on)
                     if sys.getrefcount(inner) > held.UNDER_ANOTHER:
-                        hooks.whole(inner, True, place)
+                        has_gone_on(inner)
         elif class_ is table.MethodWrapper or (
             class_ is BuiltinFunctionType and type(referent.__self__) is not ModuleType
         ):
@@ -222,10 +266,26 @@ if native is not None:
 _Tee: type = vars(itertools)["_tee"]
 _DataOfTee: type = vars(itertools)["_tee_dataobject"]
 
+_MOST_CHAINED = 100
+"""So many of them are looked at."""
+
 _GIVING_ITEMS_TO_A_FUNCTION = frozenset(
     {map, filter, itertools.starmap, itertools.takewhile, itertools.dropwhile}
     | {itertools.filterfalse, itertools.groupby, itertools.accumulate}
 )
+
+
+def _chained(referents: list[Any]) -> list[Any]:
+    """The iterators that a chain has not come to, in what it goes through."""
+    return [
+        each
+        for over in referents
+        if table.ITERATORS[type(over)] in (table.OVER_CONTAINER, table.OVER_NOTHING)
+        for container in gc.get_referents(over)
+        if type(container) is tuple or type(container) is list
+        for each in container[:_MOST_CHAINED]
+        if table.ITERATORS[type(each)]
+    ]
 
 
 def _looks_into_items(iterator: Any, referents: list[Any]) -> bool:

@@ -80,6 +80,9 @@ _STATES = {
     "atexit": (
         ("what is called at exit", "register unregister _clear _run_exitfuncs", "", "_ncallbacks"),
     ),
+    # Channels and queues of other interpreters; whichever it is.
+    "_interpqueues": (("queues between interpreters", "put get", "", "is_full get_count"),),
+    "_interpchannels": (("channels between interpreters", "send recv close", "", "get_count"),),
     "_thread": (("the stack size of threads", "", "stack_size", ""),),
     "faulthandler": (("the fault handler", "enable disable", "", "is_enabled"),),
     "_tracemalloc": (("tracing of memory", "start stop clear_traces", "", "is_tracing"),),

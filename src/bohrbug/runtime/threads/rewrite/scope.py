@@ -102,7 +102,8 @@ class Scope:
 
     def includes(self, function: FunctionType) -> bool:
         """Whether a function is rewritten."""
-        name = function.__globals__.get("__name__")
+        # Code that is executed in a dict of its own has no module.
+        name = function.__globals__.get("__name__", "")
         if not isinstance(name, str):
             return False
         return self.includes_module(name) or (name, function.__qualname__) in self._exceptions

@@ -16,6 +16,7 @@ _BY_MODULE = {
     " Logger.getEffectiveLevel"
     " Handler.setLevel Handler.setFormatter Filterer.addFilter Filterer.removeFilter"
     " Filterer.filter"
+    " Handler.format Formatter.format"
     " setLogRecordFactory setLoggerClass disable Manager.getLogger",
     "abc": "ABCMeta.register ABCMeta.__instancecheck__ ABCMeta.__subclasscheck__",
     # Looks for a member that a hook of the program may make, and store, in another task.
@@ -29,6 +30,9 @@ _BY_MODULE = {
     " chdir.__enter__ chdir.__exit__",
     # What looks like shared between processes, and is between threads.
     "multiprocessing.dummy": "Value.value",
+    "multiprocessing.shared_memory": "ShareableList.__getitem__ ShareableList.__setitem__"
+    " ShareableList._get_packing_format ShareableList._get_back_transform"
+    " ShareableList._set_packing_format_and_transform",
     # What threads that forget about the loop share with it.
     "asyncio.locks": "Event.is_set Event.set Event.wait Lock.acquire Lock.locked Lock.release"
     " Semaphore.acquire Semaphore.locked Semaphore.release BoundedSemaphore.release",
