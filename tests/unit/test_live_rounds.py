@@ -26,8 +26,8 @@ from bohrbug.live.harm import (
 from bohrbug.live.options import LiveOptions
 from bohrbug.live.policies import policies
 from bohrbug.live.report import summary_lines
-from bohrbug.live.rounds import Figures
-from bohrbug.live.session import LiveResult
+from bohrbug.live.figures import Figures
+from bohrbug.live.result import LiveResult
 from bohrbug.live.system_calls import MACHINES, filter_of, outcome_of, packed
 from bohrbug.model.conditions import Growth
 from bohrbug.model.operation import ACQUIRE, GET, PUT, READ, RELEASE, WRITE, Operation

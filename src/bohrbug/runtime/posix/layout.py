@@ -339,6 +339,7 @@ TABLES = (
     "stacks",
     "printed",
     "accesses",
+    "live",
 )
 """``struct tables``."""
 

@@ -7,6 +7,7 @@
 #include "ending.h"
 #include "fairness.h"
 #include "fiber.h"
+#include "live.h"
 #include "operation.h"
 #include "order.h"
 #include "policy.h"
@@ -146,6 +147,7 @@ static void record(const struct task *chosen, bool yielded) {
 /* Whose step is next; NULL if nobody is left. */
 static struct task *choose_step(uint32_t running, bool yielded) {
     if (!segment->alive_count) return NULL;
+    if (segment->steps >= live_at) live_visit();
     find_options();
     if (!enabled_count) {
         nothing_enabled(timed_count > 0);

@@ -1,6 +1,7 @@
 #include "short_way.h"
 
 #include "debugging.h"
+#include "live.h"
 #include "operation.h"
 #include "order.h"
 #include "policy.h"
@@ -33,6 +34,7 @@ static __attribute__((noinline)) bool is_usual(uint32_t step) {
     if (!step || is_watched() || may_be_unseen || segment->fairness_active) return false;
     if (step >= steps_at_hand) steps_prepare();
     usual_until = steps_at_hand < segment->max_steps ? steps_at_hand : segment->max_steps;
+    if (live_at < usual_until) usual_until = live_at;
     return step < usual_until;
 }
 

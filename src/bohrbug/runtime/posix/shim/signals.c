@@ -24,7 +24,7 @@ static void on_nudge(int number, siginfo_t *info, void *context) {
     (void)info;
     snapshot_look();
     /* It is blocked, or spins, in a way that only the kernel can share the processor out. */
-    needs_kernel_threads("a standstill");
+    prefers_kernel_threads("a standstill");
     if (!controlled() || busy || segment->running != index_of(current)) return;
     if (hooks && *hooks->working) return;
     int error = errno;
@@ -223,7 +223,7 @@ bool signal_is_pending(const struct task *task) {
 }
 
 static enum woken wait_until_sent(uint64_t set, uint64_t deadline, uint64_t site) {
-    needs_kernel_threads("a wait for signals");
+    prefers_kernel_threads("a wait for signals");
     signals_look(current);
     struct waiting waiting = {SIGNAL_SENT, set, deadline, true, false};
     enum woken woken = perform_when(WAIT, current_resource(), site, waiting);
@@ -314,7 +314,7 @@ static uint32_t resource_of(pid_t pid) {
 EXPORT int kill(pid_t pid, int number) {
     CONTROLLED(kill, pid, number);
     if (number == 0) return REAL(kill)(pid, number);
-    needs_kernel_threads("kill");
+    prefers_kernel_threads("kill");
     process_state_operation(INSPECT, SIGNAL_HANDLERS, SITE);
     perform(SIGNAL, resource_of(pid), SITE);
     segment->signals_matter = 1;
@@ -331,7 +331,7 @@ EXPORT int kill(pid_t pid, int number) {
 
 EXPORT int raise(int number) {
     CONTROLLED(raise, number);
-    needs_kernel_threads("raise");
+    prefers_kernel_threads("raise");
     process_state_operation(INSPECT, SIGNAL_HANDLERS, SITE);
     current->signals |= bit(number);
     return REAL(raise)(number);

@@ -12,6 +12,7 @@
 #include "ending.h"
 #include "environment.h"
 #include "forkable.h"
+#include "live.h"
 #include "policy.h"
 #include "process.h"
 #include "real.h"
@@ -80,6 +81,7 @@ void begin(void) {
     }
     modules_record();
     accesses_begin();
+    live_begin();
     segment->started = 1;
 }
 
