@@ -23,9 +23,32 @@ void draw_futures(struct future *futures, uint32_t count, uint64_t *random, uint
     uint32_t first = draw_below(random, 4);
     for (uint32_t i = 1; i < count; i++) {
         enum policy policy = kinds[(first + i) % 4];
-        futures[i] = (struct future){.policy = policy, .seed = draw_bits(random), .window = window};
+        futures[i] = (struct future){policy, draw_bits(random), window, true, 0, {{0, 0}}};
         if (policy == SEGMENTS) draw_stretches(&futures[i], random);
     }
+}
+
+bool keeps_inside;
+
+static bool is_about_to_be_seen(const struct task *task) {
+    if (task->kind == SPAWN || task->kind == EXECUTE) return true;
+    if (task->resource & TASK_BIT) return false;
+    switch ((enum type)RESOURCES[task->resource].type) {
+    case DESCRIPTOR: case FILE_LOCK: case CHILDREN: case CONTENT: case NAME:
+        return true;
+    default:
+        return false;
+    }
+}
+
+uint32_t those_inside(uint16_t *enabled, uint32_t count) {
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < count; i++) kept += !is_about_to_be_seen(&TASKS[enabled[i]]);
+    if (!kept || kept == count) return count;
+    kept = 0;
+    for (uint32_t i = 0; i < count; i++)
+        if (!is_about_to_be_seen(&TASKS[enabled[i]])) enabled[kept++] = enabled[i];
+    return kept;
 }
 
 /* What the last policy has drawn is no more. */
@@ -49,6 +72,7 @@ static void begin(enum policy policy, uint64_t seed) {
 
 void decide_by(const struct future *future) {
     begin(future->policy, future->seed);
+    keeps_inside = future->keeps_inside;
     struct policy_state *state = &segment->policy_state;
     if (future->policy == PRIORITIES) {
         priorities_begin(state, CHANGES + 1, future->window);
@@ -64,4 +88,7 @@ void decide_by(const struct future *future) {
     segment->segment_left = future->stretch[0].steps;
 }
 
-void decide_as_usual(void) { begin(NON_PREEMPTIVE, 0); }
+void decide_as_usual(void) {
+    begin(NON_PREEMPTIVE, 0);
+    keeps_inside = false;
+}

@@ -11,6 +11,7 @@
 
 #include "clock.h"
 #include "copies.h"
+#include "descriptors.h"
 #include "fiber.h"
 #include "forgetting.h"
 #include "fragment.h"
@@ -29,6 +30,8 @@ uint32_t live_at = UINT32_MAX;
  * as the program may slow down at any time. */
 #define SHORTEST_GAP 500000
 #define LONGEST_GAP 4096
+/* Steps by chance before a round, at most. */
+#define MOST_APPROACHING 64
 /* The pace of the program is measured over as many nanoseconds. */
 #define MEASURED 1000000
 
@@ -37,6 +40,7 @@ static struct {
     uint64_t measured_at, steps_then; /* of the last measurement, counted from the beginning */
     uint64_t per_second;       /* steps */
     uint32_t looks;
+    bool is_approaching;
     uint64_t random;
 } rounds;
 
@@ -196,17 +200,37 @@ static void make_round(void) {
 
 /* -- when ---------------------------------------------------------------------------------------------- */
 
-/* Whether what comes next is likely to depend on the order. */
-static bool is_cue(void) {
+/* Whether there is a choice. */
+static bool are_several_enabled(void) {
     uint32_t enabled = 0;
     for (uint32_t i = 0; i < segment->alive_count && enabled < 2; i++) {
         struct task *task = &TASKS[segment->alive[i]];
-        enabled += task->condition == ALWAYS || (task->condition < FD_READY && is_ready(task));
+        if (task->condition == FD_READY && task->process == this_process) descriptors_look(task);
+        enabled += is_ready(task);
     }
-    if (enabled < 2) return false;
+    return enabled >= 2;
+}
+
+/* Whether what comes next is likely to depend on the order. */
+static bool is_cue(void) {
+    if (!are_several_enabled()) return false;
     if (++rounds.looks < MOST_LOOKS && !is_conflict_ahead()) return false;
     rounds.looks = 0;
     return true;
+}
+
+/* A fragment ends where it would read what somebody has sent, so that in most of those of a server only one task
+ * would be in the middle of something.  The program itself gets some more there: just before a round its tasks take
+ * turns by chance, for a few steps. */
+static bool has_approached(void) {
+    bool was_on_the_way = rounds.is_approaching;
+    rounds.is_approaching = !was_on_the_way && are_several_enabled();
+    if (was_on_the_way) decide_as_usual();
+    if (!rounds.is_approaching) return was_on_the_way;
+    struct future by_chance = {.policy = UNIFORM_RANDOM, .seed = draw_bits(&rounds.random)};
+    decide_by(&by_chance);
+    live_at = segment->steps + 1 + draw_below(&rounds.random, MOST_APPROACHING);
+    return false;
 }
 
 static bool are_over(uint64_t now) {
@@ -242,8 +266,14 @@ static void look_after(void) {
     uint64_t now = real_now();
     measure_pace(now);
     bool is_over = !live->fragments || !on_fibers || are_over(now);
-    if (!is_over && current && now >= rounds.next_at && is_cue()) {
-        make_round();
+    if (is_over && rounds.is_approaching) {
+        rounds.is_approaching = false;
+        decide_as_usual();
+    }
+    if (!is_over && current && now >= rounds.next_at) {
+        bool has_come = has_approached();
+        if (rounds.is_approaching) return;
+        if (has_come && is_cue()) make_round();
         if (is_fragment) return;
         now = real_now();
     }
