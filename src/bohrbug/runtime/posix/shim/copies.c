@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "live.h"
+#include "real.h"
 
 #define FLAG_PIDFD 0x1000
 #define MILLISECOND 1000000ULL
@@ -34,7 +35,7 @@ void copies_wait(struct copy *copies, uint32_t count, uint64_t nanoseconds) {
         uint64_t now = real_now();
         bool is_late = now >= deadline;
         int patience = is_late ? 0 : (int)((deadline - now) / MILLISECOND) + 1;
-        if (!is_late && syscall(SYS_poll, ends, count, patience) < 0) continue;
+        if (!is_late && REAL(poll)(ends, count, patience) < 0) continue;
         for (uint32_t i = 0; i < count; i++) {
             if (copies[i].descriptor < 0 || !(is_late || ends[i].revents)) continue;
             copies[i].was_late = !ends[i].revents;

@@ -39,6 +39,7 @@ void forget_steps(uint32_t count) {
     }
     live->forgotten += count;
     if (live->followed != NONE) live->followed = less(live->followed, count);
+    live_forgets(count);
     look_again();
 }
 

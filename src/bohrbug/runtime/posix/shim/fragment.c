@@ -1,7 +1,6 @@
 #include "fragment.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <linux/filter.h>
 #include <linux/futex.h>
 #include <linux/seccomp.h>
@@ -15,6 +14,7 @@
 
 #include "harm.h"
 #include "real.h"
+#include "rights.h"
 #include "task.h"
 #include "trap.h"
 
@@ -81,9 +81,16 @@ void fragment_result(uint32_t task, void *result) {
     results[task].value = result;
 }
 
-bool fragment_joins(uint32_t task, void **result) {
-    if (results[task].is_known && result) *result = results[task].value;
-    return results[task].is_known;
+int fragment_joins(const struct task *task, pthread_t thread, void **result) {
+    if (task->detached) return EINVAL;
+    if (results[index_of(task)].is_known) {
+        if (result) *result = results[index_of(task)].value;
+        return 0;
+    }
+    int error = REAL(pthread_tryjoin_np)(thread, result);
+    /* Its end was under way when this copy was made, and does not come here. */
+    if (error == EBUSY) fragment_over(AT_OUTSIDE);
+    return error;
 }
 
 void fragment_visit(void) {
@@ -142,11 +149,10 @@ static bool hold_back(void) {
 /* What is written to the segment from here on is the affair of this process, but for its report: the record of
  * the rounds lies behind everything else. */
 static bool leave_segment(void) {
-    int fd = (int)syscall(SYS_openat, AT_FDCWD, segment->path, O_RDWR | O_CLOEXEC);
+    int fd = rights_descriptor();
     if (fd < 0) return false;
     long memory = syscall(SYS_mmap, segment, segment->at.live, PROT_READ | PROT_WRITE,
                           MAP_PRIVATE | MAP_FIXED | MAP_NORESERVE, fd, 0);
-    syscall(SYS_close, fd);
     return memory == (long)(uintptr_t)segment;
 }
 

@@ -2,6 +2,8 @@
 #ifndef BOHRBUG_FRAGMENT_H
 #define BOHRBUG_FRAGMENT_H
 
+#include <pthread.h>
+
 #include "live.h"
 
 /* Whether this process is the copy of a program. */
@@ -15,10 +17,10 @@ _Noreturn void fragment_over(enum fragment_end end);
 void fragment_ends(enum ending ending, uint32_t task);
 /* The program is about to exit. */
 void fragment_exits(void);
-/* A task returns that: the kernel's thread, which would keep it, is not in the copy.  Whether the task has ended in the
- * fragment, and what it returned. */
+/* A task returns that: the kernel's thread, which would keep it, is not in the copy.  What pthread_join
+ * says of a task that is over. */
 void fragment_result(uint32_t task, void *result);
-bool fragment_joins(uint32_t task, void **result);
+int fragment_joins(const struct task *task, pthread_t thread, void **result);
 /* The window may be over. */
 void fragment_visit(void);
 

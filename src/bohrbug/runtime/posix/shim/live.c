@@ -1,9 +1,11 @@
 #include "live.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stddef.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -17,6 +19,7 @@
 #include "fragment.h"
 #include "harm.h"
 #include "readiness.h"
+#include "rights.h"
 #include "short_way.h"
 #include "signals.h"
 #include "futures.h"
@@ -47,6 +50,7 @@ static struct {
 /* A fragment that the program follows. */
 static struct {
     bool is_on, is_harmful;
+    bool is_whole;             /* none of its steps are forgotten */
     uint32_t first, until;     /* the first step, and the one behind the last */
     uint32_t steps;            /* those of the fragment, as far as they are known */
     uint64_t choices;
@@ -61,6 +65,8 @@ uint64_t real_now(void) {
 void live_begin(void) {
     if (!segment->at.live) return;
     live = TABLE(struct live, live);
+    /* Who has given up rights could not open it any more. */
+    rights_descriptor();
     rounds.measured_at = real_now();
     /* Not after an exec. */
     if (!live->began) live->followed = NONE;
@@ -74,7 +80,7 @@ void live_begin(void) {
 static void follow(const struct future *future, const struct fragment_report *report) {
     uint32_t step = segment->steps;
     bool is_known = report->is_written;
-    following.is_on = true;
+    following.is_on = following.is_whole = true;
     following.is_harmful = is_harmful(report);
     following.first = step;
     following.steps = is_known ? report->steps : 0;
@@ -93,11 +99,18 @@ static void follow(const struct future *future, const struct fragment_report *re
 static void end_following(void) {
     uint32_t end = following.first + following.steps;
     following.is_on = false;
-    if (end > segment->steps || choices_between(following.first, end) != following.choices)
-        live->parted++;
+    bool is_same = end <= segment->steps && choices_between(following.first, end) == following.choices;
+    live->parted += following.is_whole && !is_same;
     if (following.is_harmful) live->unproved++;
     segment->with_stacks = 0;
     decide_as_usual();
+}
+
+void live_forgets(uint32_t count) {
+    live_at = live_at > count ? live_at - count : 0;
+    following.is_whole &= following.first >= count;
+    following.first = following.first > count ? following.first - count : 0;
+    following.until = following.until > count ? following.until - count : 0;
 }
 
 /* -- a round ------------------------------------------------------------------------------------------ */
@@ -169,12 +182,26 @@ static void spend(uint64_t began) {
     rounds.next_at = ended + took * (10000 - live->budget) / live->budget;
 }
 
+/* A thread of the kernel that has only just been let go may hold a lock of the C library, which in a copy nobody would
+ * give back. */
+#define MOST_PATIENCE 200
+
+static void let_threads_end(void) {
+    struct stat status;
+    for (int i = 0; i < MOST_PATIENCE; i++) {
+        if (syscall(SYS_newfstatat, AT_FDCWD, "/proc/self/task", &status, 0) < 0) return;
+        if (status.st_nlink - 2 <= segment->alive_count) return;
+        syscall(SYS_sched_yield);
+    }
+}
+
 static void make_round(void) {
     static struct future futures[MOST_FRAGMENTS];
     uint64_t began = real_now(), before = 0;
     int error = errno;
     signals_hold(&before);
     live->waits = 1;
+    let_threads_end();
     draw_futures(futures, live->fragments, &rounds.random, live->window);
     memset(live->reports, 0, live->fragments * sizeof *live->reports);
     uint32_t which = 0, count = execute(&which);

@@ -65,6 +65,8 @@ extern uint32_t live_at OWN;
 void live_begin(void);
 /* Step `live_at` is about to be chosen. */
 void live_visit(void);
+/* The first steps are forgotten, so that all others have other numbers. */
+void live_forgets(uint32_t count);
 /* The current moment of a clock that nobody sets. */
 uint64_t real_now(void);
 

@@ -14,6 +14,7 @@
 #include "debug_registers.h"
 #include "fiber.h"
 #include "killing.h"
+#include "live.h"
 #include "schedule.h"
 #include "snapshot.h"
 #include "spare.h"
@@ -290,17 +291,25 @@ EXPORT int pause(void) {
 
 /* -- sending them ------------------------------------------------------------------------- */
 
+/* Nobody has a handler for a signal, and it is blocked: whoever gets it, waits for it. */
+static bool is_waited_for(int number) {
+    sigset_t mask;
+    return !(PROCESSES[this_process].handled & bit(number)) &&
+           REAL(pthread_sigmask)(SIG_BLOCK, NULL, &mask) == 0 && sigismember(&mask, number) == 1;
+}
+
 EXPORT int pthread_kill(pthread_t thread, int number) {
     CONTROLLED(pthread_kill, thread, number);
     struct task *task = task_of_handle((uint64_t)thread);
     if (task && number == 0 && is_spare(task)) return 0;
     if (!task || number == 0) return REAL(pthread_kill)(thread, number);
-    needs_kernel_threads("pthread_kill");
+    if (!live || !is_waited_for(number)) needs_kernel_threads("pthread_kill");
     process_state_operation(INSPECT, SIGNAL_HANDLERS, SITE);
     perform(SIGNAL, TASK_BIT | index_of(task), SITE);
     task->signals |= bit(number);
     segment->signals_matter = 1;
-    return REAL(pthread_kill)(thread, number);
+    /* On fibers no signal reaches the kernel's thread of a task that is parked. */
+    return on_fibers ? (REAL(kill)(getpid(), number) ? errno : 0) : REAL(pthread_kill)(thread, number);
 }
 
 /* The process that is meant; where it is several, or one outside, the one that sends. */

@@ -128,7 +128,7 @@ static int collect(struct task *task, pthread_t thread, void **result) {
     /* It has ended for us, and vanishes by itself now. */
     task->joined = 1;
     if (!alone) alone = is_last_of_process();
-    if (is_fragment && !task->detached && fragment_joins(index_of(task), result)) return 0;
+    if (is_fragment) return fragment_joins(task, thread, result);
     if (!is_spare(task)) return REAL(pthread_join)(thread, result);
     if (task->detached) return EINVAL;
     if (result) *result = spare_result(task);
@@ -237,7 +237,7 @@ EXPORT int pthread_setcancelstate(int state, int *before) {
 
 EXPORT int pthread_setcanceltype(int type, int *before) {
     if (controlled() && type == PTHREAD_CANCEL_ASYNCHRONOUS) {
-        needs_kernel_threads("pthread_setcanceltype");
+        prefers_kernel_threads("pthread_setcanceltype");
         segment->signals_matter = 1;
     }
     return REAL(pthread_setcanceltype)(type, before);
