@@ -13,6 +13,7 @@ import pytest
 from bohrbug.exploration.reproduction import growth_from_json, growth_to_json
 from bohrbug.live import copies
 from bohrbug.live.budget import LONGEST_GAP, Budget, gap_until
+from bohrbug.live.figures import Figures
 from bohrbug.live.fragments import Report, report_of
 from bohrbug.live.harm import (
     NO_SCORE,
@@ -26,7 +27,6 @@ from bohrbug.live.harm import (
 from bohrbug.live.options import LiveOptions
 from bohrbug.live.policies import policies
 from bohrbug.live.report import summary_lines
-from bohrbug.live.figures import Figures
 from bohrbug.live.result import LiveResult
 from bohrbug.live.system_calls import MACHINES, filter_of, outcome_of, packed
 from bohrbug.model.conditions import Growth

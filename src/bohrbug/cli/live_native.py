@@ -26,8 +26,11 @@ from bohrbug.live.options import LiveOptions
 from bohrbug.live.report import replay_lines, summary_lines
 from bohrbug.live.result import LiveResult
 from bohrbug.platforms.posix.command import Command
-from bohrbug.report.text import render_failure
+from bohrbug.report.text import render_failure, render_races
 from bohrbug.runtime.posix.build import UnsupportedError
+
+_ENDED_BY_CTRL_C = 130
+"""What a shell says of a program that Ctrl-C has ended."""
 
 
 def live_native(
@@ -56,7 +59,7 @@ def live_native(
     _tell(result, command, run, rounds, quiet)
     if result.failure is not None:
         leave(FOUND)
-    if result.interrupted and not result.code:
+    if result.interrupted and result.code == _ENDED_BY_CTRL_C:
         leave(INCONCLUSIVE)
     sys.stdout.flush()
     sys.stderr.flush()
@@ -84,7 +87,8 @@ def _tell(
         for line in replay_lines(result, rounds.history):
             console.print(f"\n{line}", highlight=False)
         console.print()
-    elif quiet:
+    elif quiet and not result.races:
         return
+    render_races(result.races, console, trace=None if failure is None else failure.trace)
     for line in summary_lines(result):
         console.print(f"bohrbug: {line}", highlight=False, soft_wrap=True)

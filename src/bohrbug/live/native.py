@@ -7,6 +7,7 @@ import time
 from dataclasses import replace
 from typing import Any
 
+from bohrbug.exploration.figures import race_key
 from bohrbug.exploration.options import ExploreOptions
 from bohrbug.exploration.result import Failure
 from bohrbug.live.copies import CannotHoldBack
@@ -96,6 +97,8 @@ class NativeLiveRun:
             ended = made.ended
             outcome = _outcome_of(trace.outcome, program, ended)
             result = LiveResult(outcome, figures, seconds, steps, code=_exit_code(ended))
+            races = {race_key(race): race for race in reversed(trace.races)}
+            result.races = list(reversed(races.values()))
             if outcome.is_failure:
                 result.failure = _failure_of(trace, outcome, record)
                 result.is_whole = not record.forgotten
@@ -166,8 +169,6 @@ def _outcome_of(outcome: Outcome, program: LiveProgram, ended: Ended) -> Outcome
     if unfinished and ended.code < 0 and -ended.code in _FROM_OUTSIDE:
         why = f"ended by {signal_name(-ended.code)}"
         return Outcome(OutcomeKind.INTERRUPTED, why)
-    if outcome.kind in (OutcomeKind.STEP_LIMIT, OutcomeKind.HANG):
-        return Outcome(OutcomeKind.INTERRUPTED, outcome.message)
     return outcome
 
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from bohrbug.exploration.result import Failure
 from bohrbug.live.figures import Figures
-from bohrbug.model.outcome import Outcome, OutcomeKind
+from bohrbug.model.outcome import Outcome, OutcomeKind, Race
 
 
 @dataclass(slots=True)
@@ -22,6 +22,7 @@ class LiveResult:
         is_whole: the failure has all steps from the start, so that it can be replayed.
         why_not: why a replay is not to be counted on; empty if it is.
         code: what the program has exited with, if it is one of its own.
+        races: data races that were seen in the run, each pair of places once.
     """
 
     outcome: Outcome
@@ -32,6 +33,7 @@ class LiveResult:
     is_whole: bool = True
     why_not: str = ""
     code: int = 0
+    races: list[Race] = field(default_factory=list)
 
     @property
     def interrupted(self) -> bool:

@@ -22,7 +22,7 @@ from bohrbug.runtime.posix.commands import command_of
 from bohrbug.runtime.posix.completed import CompletedExecution
 from bohrbug.runtime.posix.ended import Ended, Printed
 from bohrbug.runtime.posix.engines import Engine
-from bohrbug.runtime.posix.layout import NOT_ON_FIBERS
+from bohrbug.runtime.posix.layout import NOT_ON_FIBERS, TOO_BIG
 from bohrbug.runtime.posix.learnt import Learnt
 from bohrbug.runtime.posix.live_layout import LiveRecord
 from bohrbug.runtime.posix.preparing import Preparation
@@ -177,12 +177,6 @@ class LiveProgram:
     def _check(self, ended: Ended) -> None:
         header = self._segment.header
         name = self.command[0]
-        if not header.started:
-            raise UnsupportedError(
-                f"{name} did not take part: the shim was not loaded, or the program ended before "
-                f"it (exit code {ended.code})"
-            )
-        self._hooks.check(self._segment)
         if header.ending == NOT_ON_FIBERS:
             what = header.needs_kernel_threads.decode("ascii", "replace")
             raise UnsupportedError(
@@ -190,6 +184,15 @@ class LiveProgram:
                 f"what is right on kernel threads only: {what}. The program was ended there; to "
                 "explore it: bohrbug run"
             )
+        if header.ending == TOO_BIG:
+            message = header.message.decode("utf-8", "replace")
+            raise UnsupportedError(f"the run was ended after {self.steps:,} steps: {message}")
+        if not header.started:
+            raise UnsupportedError(
+                f"{name} did not take part: the shim was not loaded, or the program ended before "
+                f"it (exit code {ended.code})"
+            )
+        self._hooks.check(self._segment)
 
 
 @contextlib.contextmanager

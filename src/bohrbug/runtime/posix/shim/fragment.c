@@ -97,6 +97,9 @@ void fragment_visit(void) {
     if (segment->steps >= fragment.last) fragment_over(AT_WINDOW);
 }
 
+/* The program finds that it is the process that was copied. */
+EXPORT pid_t getpid(void) { return is_fragment ? PROCESSES[this_process].pid : REAL(getpid)(); }
+
 /* -- what would be seen outside -------------------------------------------------------------------- */
 
 /* What the program does at such a signal. */
