@@ -196,6 +196,7 @@ def test_what_can_not_be_run_live_is_said(folder: Folder, built: Path) -> None:
     [
         (("--pdb",), "--pdb is for Python programs"),
         (("--scope", "a"), "--scope is for Python tests"),
+        (("--level", "all"), "--level all is for explorations"),
         (("--fragments", "100"), "fragments must be at most 64"),
     ],
 )

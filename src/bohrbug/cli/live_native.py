@@ -50,6 +50,11 @@ def live_native(
     options = live_native_options_of(
         explore_options({**given, "timeouts": given["timeouts"] or "late"})
     )
+    if options.level == "all":
+        usage_error(
+            "--level all is for explorations: which accesses to memory are scheduling points of a "
+            "native program is learnt from one execution for the next"
+        )
     try:
         check()
         run = NativeLiveRun(command, options, rounds)
