@@ -69,6 +69,8 @@ static uint32_t find_own(void) {
     for (int patience = 0; patience < 2000; patience++) {
         for (uint32_t i = segment->processes; i-- > 0;)
             if (PROCESSES[i].pid == pid && PROCESSES[i].state == ALIVE) return i;
+        /* Beside live rounds only the first one takes part, whatever its children have in their environment. */
+        if (live) break;
         rest(MILLISECOND);
     }
     return NONE;
@@ -114,11 +116,11 @@ bool process_begin(void) {
         return true;
     }
     uint32_t index = find_own();
-    if (index == NONE) return false;
+    if (index == NONE || (live && !PROCESSES[index].joined)) return false;
     if (PROCESSES[index].joined) {
         begin_again(index);
         become(&TASKS[own()->main_task]);
-        if (segment->at.live) fibers_begin();
+        if (live) fibers_begin();
     } else {
         this_process = index;
         become(&TASKS[own()->main_task]);
@@ -215,6 +217,7 @@ static void go_free(void) {
     environment_go_free();
     current = NULL;
     on_fibers = false;
+    live = NULL;
     segment = NULL;
 }
 

@@ -150,7 +150,8 @@ static bool helped(enum outsider *outsider) {
         look_closely();
         if (some_have_ended() || anybody_ready()) return true;
         if (patience < 0) patience = patience_for(*outsider = find_outsider());
-        if (passed >= patience || real_seconds() - began >= MOST_SECONDS) return false;
+        /* A child may have ended since: it is nobody outside any more, but somebody waits for it. */
+        if (passed >= patience || real_seconds() - began >= MOST_SECONDS) return anybody_ready();
         struct timespec pause = {0, 1000000};
         syscall(SYS_nanosleep, &pause, NULL);
     }
@@ -226,7 +227,8 @@ static bool waits_in_reality(bool timed, const uint64_t *before) {
         enum outsider outsider = find_outsider();
         if (outsider < MAY_COME && anybody_waits_for_signals()) outsider = MAY_COME;
         bool gets_there = outsider == ON_THE_WAY && passed < PATIENCE_ON_THE_WAY * (SECOND / 1000);
-        if (outsider < MAY_COME && !gets_there) return timed;
+        /* A child may have ended since: it is nobody outside any more, but somebody waits for it. */
+        if (outsider < MAY_COME && !gets_there) return timed || anybody_ready();
         if (is_fragment) fragment_over(AT_WAIT);
         live->met_outside |= outsider >= MAY_COME;
         if (outsider >= MAY_COME) clock_advance(from + passed);

@@ -74,14 +74,15 @@ int segment_open(void) {
 void begin(void) {
     GUARD;
     policy_begin();
+    live_begin();
     if (!process_begin()) {
-        /* Started in a way that nobody saw. */
+        /* Started in a way that nobody saw, or beside live rounds. */
         segment = NULL;
+        live = NULL;
         return;
     }
     modules_record();
     accesses_begin();
-    live_begin();
     segment->started = 1;
 }
 
