@@ -7,10 +7,10 @@ import ctypes
 import os
 import select
 import signal
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import FrameType
-from typing import Self
+from typing import Any, Self
 
 from bohrbug.model.outcome import Outcome
 from bohrbug.model.plan import Plan
@@ -93,7 +93,10 @@ class LiveProgram:
         """
         prepared = self._preparation.prepare(self._segment, plan, fibers=True)
         self._preparation.prepare_accesses(self._segment)
-        ended = self._wait_for(self._start())
+        with _Signals(self._note) as signals:
+            pid = self._start()
+            signals.go_to(pid)
+            ended = self._wait_for(pid)
         made = CompletedExecution(
             plan, prepared.names, self._segment, Engine.ANEW, ended, Printed(b"", b"")
         )
@@ -151,16 +154,15 @@ class LiveProgram:
         try:
             poller = select.poll()
             poller.register(descriptor, select.POLLIN)
-            with _passed_on(pid, self._note):
-                while not poller.poll(LOOK_SECONDS * 1000):
-                    if self.record.waits:
-                        # For others, so that it does not stand still through any fault of its own.
-                        standstill = Standstill(self._segment)
-                        continue
-                    standstill.look()
-                    if standstill.is_too_long:
-                        nudge(self._segment)
-                _, status = os.waitpid(pid, 0)
+            while not poller.poll(LOOK_SECONDS * 1000):
+                if self.record.waits:
+                    # For others, so that it does not stand still through any fault of its own.
+                    standstill = Standstill(self._segment)
+                    continue
+                standstill.look()
+                if standstill.is_too_long:
+                    nudge(self._segment)
+            _, status = os.waitpid(pid, 0)
         except BaseException:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
@@ -195,18 +197,40 @@ class LiveProgram:
         self._hooks.check(self._segment)
 
 
-@contextlib.contextmanager
-def _passed_on(pid: int, note: Callable[[int], object]) -> Iterator[None]:
-    """What this process is told goes to the program."""
+class _Signals:
+    """What this process is told goes to the program; a context manager.
 
-    def pass_on(number: int, frame: FrameType | None) -> None:
-        note(number)
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(pid, number)
+    Parameters:
+        note: called with the number of each signal.
+    """
 
-    before = {number: signal.signal(number, pass_on) for number in _PASSED_ON}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
+    def __init__(self, note: Callable[[int], object]) -> None:
+        self._note = note
+        self._pid = 0
+        self._early: list[int] = []
+        self._before: dict[int, Any] = {}
+
+    def __enter__(self) -> Self:
+        self._before = {number: signal.signal(number, self._pass_on) for number in _PASSED_ON}
+        return self
+
+    def __exit__(self, *exc_info: object) -> None:
+        for number, handler in self._before.items():
             signal.signal(number, handler)
+
+    def go_to(self, pid: int) -> None:
+        """From now on to this process, with those that came before there was one."""
+        self._pid = pid
+        for number in self._early:
+            self._send(number)
+
+    def _pass_on(self, number: int, frame: FrameType | None) -> None:
+        self._note(number)
+        if self._pid:
+            self._send(number)
+        else:
+            self._early.append(number)
+
+    def _send(self, number: int) -> None:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(self._pid, number)
