@@ -214,6 +214,17 @@ def test_locks_are_its_own_only_if_they_are_private() -> None:
     assert not outcome_of(program, machine, 202, (0, 1))
 
 
+def test_asking_what_a_terminal_is_passes_and_changing_it_does_not() -> None:
+    machine = MACHINES["x86_64"]
+    program = filter_of(machine, 1, (), waits_for_events=False)
+    asks, changes = 0x5401, 0x5402
+    assert outcome_of(program, machine, 16, (1, asks))
+    assert not outcome_of(program, machine, 16, (1, changes))
+    own = filter_of(machine, 1, {1}, waits_for_events=False)
+    assert outcome_of(own, machine, 16, (1, changes))
+    assert not outcome_of(own, machine, 16, (2, changes))
+
+
 def test_events_that_are_told_once_are_left_to_the_program() -> None:
     machine = MACHINES["x86_64"]
     for waits in (True, False):

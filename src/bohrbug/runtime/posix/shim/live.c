@@ -256,6 +256,8 @@ static bool has_approached(void) {
     if (!rounds.is_approaching) return was_on_the_way;
     struct future by_chance = {.policy = UNIFORM_RANDOM, .seed = draw_bits(&rounds.random)};
     decide_by(&by_chance);
+    /* Should it fail there, this is what the report is about. */
+    live->followed = segment->steps;
     live_at = segment->steps + 1 + draw_below(&rounds.random, MOST_APPROACHING);
     return false;
 }

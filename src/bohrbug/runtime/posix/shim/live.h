@@ -49,7 +49,8 @@ struct live {
     /* What happened. */
     uint32_t waits;            /* in real time, for somebody outside or for fragments */
     uint32_t met_outside, has_children;
-    uint32_t followed;         /* the step at which the last fragment began that the program followed, or NONE */
+    uint32_t followed;         /* the step at which the program went another way last, as a fragment did or by chance;
+                                * NONE: it never has */
     uint64_t rounds, retired, parted, failed_copies, unproved, forgotten;
     uint64_t ends[FRAGMENT_ENDS];
     uint64_t began, spent, longest; /* nanoseconds of the monotonic clock */
