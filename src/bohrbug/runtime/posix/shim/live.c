@@ -182,12 +182,16 @@ static void spend(uint64_t began) {
     rounds.next_at = ended + took * (10000 - live->budget) / live->budget;
 }
 
-/* A thread of the kernel that has only just been let go may hold a lock of the C library, which in a copy nobody would
- * give back. */
+/* Threads of the kernel that have only just been made or let go are not in a copy: nobody would wear a task that is not
+ * parked there, or give back a lock of the C library. */
 #define MOST_PATIENCE 200
 
-static void let_threads_end(void) {
+static void let_threads_settle(void) {
     struct stat status;
+    for (uint32_t i = 0; i < segment->alive_count; i++) {
+        const struct task *task = &TASKS[segment->alive[i]];
+        if (task != current && task->process == this_process && task->handle) fiber_parked(task);
+    }
     for (int i = 0; i < MOST_PATIENCE; i++) {
         if (syscall(SYS_newfstatat, AT_FDCWD, "/proc/self/task", &status, 0) < 0) return;
         if (status.st_nlink - 2 <= segment->alive_count) return;
@@ -201,7 +205,7 @@ static void make_round(void) {
     int error = errno;
     signals_hold(&before);
     live->waits = 1;
-    let_threads_end();
+    let_threads_settle();
     draw_futures(futures, live->fragments, &rounds.random, live->window);
     memset(live->reports, 0, live->fragments * sizeof *live->reports);
     uint32_t which = 0, count = execute(&which);
