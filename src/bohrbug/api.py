@@ -54,7 +54,7 @@ def explore(
 ) -> Result:
     """Explore a test: execute it under one interleaving after another.
 
-    Its threads are under control wherever they are started, and nothing of it has to be changed::
+    Its threads are under control wherever they are started, and the test need not be changed::
 
         result = bohrbug.explore(transfer_in_two_threads, executions=5_000)
         print(result.verdict)
@@ -62,8 +62,8 @@ def explore(
     Parameters:
         function: the test; called without arguments, once for each execution, each
             time from the same initial state. A coroutine function is run with ``asyncio.run``.
-        name: how reports call it; by default the function's qualified name.
-        progress: called several times a second with how far it has come.
+        name: its name in reports; by default the function's qualified name.
+        progress: called several times a second with the progress so far.
         write: write a reproduction file for each failure.
         options: such as ``executions`` (1,000) and ``seconds`` (30), the budget; ``keep_going``,
             to find more than one failure; ``races="fail"``; ``workers``, the number of processes.
@@ -90,11 +90,11 @@ def explore(
 
 
 def check_test(function: Any, caller: str) -> None:
-    """That a function can be explored.
+    """Check that a function can be explored.
 
     Parameters:
         function: the test.
-        caller: who wants to explore it, for the message.
+        caller: what explores it, for the message.
 
     Raises:
         TypeError: it can't be called without arguments, or calling it executes nothing.
@@ -103,7 +103,7 @@ def check_test(function: Any, caller: str) -> None:
     try:
         signature = inspect.signature(function)
     except (TypeError, ValueError):
-        # Of some functions written in C it is not known: their call tells.
+        # Some functions written in C have no signature: calling them tells.
         return
     try:
         signature.bind()
@@ -171,7 +171,7 @@ def explored(function: Callable[..., object] | None = None, /, **options: Unpack
     Without options ``@explored`` is the same as ``@explored()``.
 
     Parameters:
-        function: what is decorated, where the decorator is used without parentheses.
+        function: the decorated function, where the decorator is used without parentheses.
         options: see :class:`bohrbug.exploration.options.ExploreOptions`.
 
     Returns:
@@ -182,7 +182,7 @@ def explored(function: Callable[..., object] | None = None, /, **options: Unpack
         ValueError: an option makes no sense.
         TypeError: there is no such option; from the decorator, as :func:`explore`.
     """
-    # Fails here, where the mistake is, and not at the first call.
+    # Fail here, where the mistake is, and not at the first call.
     _options(options)
 
     def decorate(
@@ -196,7 +196,7 @@ def explored(function: Callable[..., object] | None = None, /, **options: Unpack
         def wrapper(*args: _Parameters.args, **kwargs: _Parameters.kwargs) -> Result:
             result = explore(test_of(*args, **kwargs), name=_name_of(function), **options)
             if result.failures:
-                # Who finds nothing need not load what writes reports.
+                # Without a failure, the modules that write reports need not be loaded.
                 from bohrbug.report.text import failure_text
 
                 raise BohrbugFailure(failure_text(result.failures[0]), result)
@@ -210,15 +210,15 @@ def explored(function: Callable[..., object] | None = None, /, **options: Unpack
 def choose(number: int) -> int:
     """A data choice: one of ``range(number)``; an exploration tries them all.
 
-    In the way of CHESS's ``choose``: it belongs to the choice sequence as the
-    choice of threads does.  Outside an exploration it is 0.
+    Like CHESS's ``choose``, it is part of the choice sequence, as the choice of threads is.
+    Outside an exploration it returns 0.
 
     Parameters:
         number: how many values there are, at least 1.
 
     Raises:
         ValueError: ``number`` is less than 1.
-        TypeError: it is no whole number.
+        TypeError: it is not a whole number.
     """
     if not isinstance(number, int):
         raise TypeError(f"choose() needs a whole number, not {number!r}")

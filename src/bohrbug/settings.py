@@ -184,7 +184,7 @@ OPTIONS: tuple[Option, ...] = (
         may_be_none=True,
         least=1,
     ),
-    Option("seed", int, "The seed of everything random."),
+    Option("seed", int, "The seed of all random choices."),
     Option(
         "level",
         str,
@@ -194,14 +194,14 @@ OPTIONS: tuple[Option, ...] = (
     Option(
         "scope",
         tuple,
-        "Add a module to those whose data accesses are seen, or take one away.",
+        "Add a module to those whose data accesses are seen, or remove one.",
         item="+MODULE|-MODULE",
     ),
     Option(
         "timeouts",
         str,
-        "When a timeout can fire: although others could run (early), or only when nothing else can"
-        " (late); report: early, but what fails only so is no failure.",
+        "When a timeout can fire: while others could run (early), or only when nothing else can"
+        " (late); report: early, but a failure that needs it does not count.",
         ("early", "report", "late"),
     ),
     Option(
@@ -213,14 +213,14 @@ OPTIONS: tuple[Option, ...] = (
     Option(
         "entropy",
         str,
-        "What os.urandom, uuid4 and Random() give: the same in each execution, or what is real.",
+        "What os.urandom, uuid4 and Random() give: the same in each execution, or real values.",
         ("same", "real"),
     ),
     Option(
         "memory",
         str,
-        "Of native programs: memory is sequentially consistent (sc), or stores wait in a buffer of"
-        " their task, as on x86 (tso).",
+        "Native programs: memory is sequentially consistent (sc), or stores wait in their task's"
+        " buffer, as on x86 (tso).",
         ("sc", "tso"),
         is_native=True,
     ),
@@ -233,19 +233,19 @@ OPTIONS: tuple[Option, ...] = (
     Option(
         "cancel",
         tuple,
-        "Let a task of an event loop be cancelled wherever it waits, by its name or that of its"
-        " coroutine; scopes: any within a timeout, wait_for or TaskGroup.",
+        "Let a task of an event loop, by its name or that of its coroutine, be cancelled wherever"
+        " it waits; scopes: any within a timeout, wait_for or TaskGroup.",
     ),
     Option(
         "gc",
         bool,
-        "Let a garbage collection, which runs finalizers, come while a task holds a lock.",
+        "Let a garbage collection, which runs finalizers, happen while a task holds a lock.",
     ),
     Option(
         "asyncio_errors",
         str,
-        "What asyncio only logs (exceptions of tasks that nobody asks for, and the like): note it,"
-        " or let it fail the test.",
+        "Errors that asyncio only logs (exceptions that nobody retrieves, and the like): note them,"
+        " or let them fail the test.",
         ("note", "fail"),
     ),
     Option(
@@ -254,7 +254,7 @@ OPTIONS: tuple[Option, ...] = (
         "Report data races, let them fail the test, or ignore them.",
         ("report", "fail", "ignore"),
     ),
-    Option("keep_going", bool, "Explore on after a failure."),
+    Option("keep_going", bool, "Keep exploring after a failure."),
     Option("minimise", bool, "Reduce failures to the fewest preemptions."),
     Option("causes", int, "Executions to find what makes a test fail; 0 switches it off.", least=0),
     Option("causes_seconds", float, "The same in seconds of real time.", positive=True),
@@ -268,7 +268,7 @@ OPTIONS: tuple[Option, ...] = (
     Option(
         "hang_seconds",
         float,
-        "Real seconds without progress after which it is a hang; 0 switches it off.",
+        "Real seconds without progress after which an execution hangs; 0 switches it off.",
         least=0,
     ),
     Option("workers", int, "Processes that explore at the same time.", least=1),

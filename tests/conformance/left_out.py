@@ -18,41 +18,41 @@ MAIN_THREAD = (
 )
 
 FORK = (
-    "polls for a forked child with sleeps: in virtual time the patience of 300 seconds is over "
+    "polls for a forked child with sleeps: in virtual time the timeout of 300 seconds expires "
     "before the child, which needs real time, has ended"
 )
 HANDSHAKE = (
-    "looks at the private lock by which 3.11 and 3.12 learn of a thread's end; "
-    "a task is started without it"
+    "looks at the private lock with which 3.11 and 3.12 detect a thread's end; "
+    "a task is started without that lock"
 )
 
 TURNS = (
-    "counts the turns of its loop: await asyncio.sleep(0) may take more than one, as what arrives "
+    "counts the turns of its loop: await asyncio.sleep(0) may take more than one, as arrivals "
     "may be late"
 )
 
 LEFT_OUT: dict[str, dict[str, str]] = {
     "test.test_thread": {
         "TestForkInThread.test_forkinthread": (
-            "waits for what a child forked by a task writes into a pipe, which is taken for a "
-            "pipe between tasks: after some schedules nobody seems to be left to write"
+            "waits for what a child forked by a task writes into a pipe, which is treated as a "
+            "pipe between tasks: in some schedules no writer seems to be left"
         ),
     },
     "test.test_threading": {
         "ExceptHookTests.test_excepthook": FINDING,
         "ExceptHookTests.test_original_excepthook": FINDING,
         "InterruptMainTests.test_can_interrupt_tight_loops": (
-            "loops without any operation until another thread stops it, which only the rewriting "
-            "of the loop's data accesses makes a scheduling point; the judge runs without it"
+            "loops without any operation until another thread stops it; only rewriting makes the "
+            "loop's data accesses scheduling points, and these tests run without rewriting"
         ),
         "InterruptMainTests.test_interrupt_main_subthread": MAIN_THREAD,
         "ThreadTests.test_PyThreadState_SetAsyncExc": (
             "raises an exception in another OS thread, by its ident, through the C interface"
         ),
         "EventTests.test_set_and_clear": (
-            "takes threads that are about to wait as waiting already, because it has slept: "
-            "Event.wait is one operation, and an event that is set and cleared before a task is "
-            "chosen for it keeps this task waiting"
+            "sleeps, and assumes that the threads are waiting by then: Event.wait is one "
+            "operation, and a task that is chosen for it only after the event was set and "
+            "cleared keeps waiting"
         ),
         "ThreadTests.test_disallow_instantiation": (
             "3.11 and 3.12: the type of a lock can't be called; ours can"
@@ -71,14 +71,14 @@ LEFT_OUT: dict[str, dict[str, str]] = {
     },
     "test.test_concurrent_futures.test_as_completed": {
         "InterpreterPoolAsCompletedTest.test_future_times_out": (
-            "3.14 on: has another interpreter call time.sleep; what stands for it under control "
+            "3.14 on: has another interpreter call time.sleep; its replacement under control "
             "can't be sent there"
         ),
     },
     "test.test_concurrent_futures.test_thread_pool": {
         "*.test_idle_thread_reuse": (
-            "relies on the worker telling that it is idle before the next submit, which it does "
-            "only after the result is there: CPython skips it without the GIL as flaky (gh-117344)"
+            "relies on the worker marking itself idle before the next submit, which it does only "
+            "after delivering the result: CPython skips it without the GIL as flaky (gh-117344)"
         ),
     },
     "test.test_asyncio.test_locks": {
@@ -90,8 +90,8 @@ LEFT_OUT: dict[str, dict[str, str]] = {
     },
     "test.test_asyncio.test_subprocess": {
         "*.test_send_signal_never_targets_reaped_pid": (
-            "3.15: polls for a child with await asyncio.sleep(0): in virtual time its patience may "
-            "be over before the child, which needs real time, has ended"
+            "3.15: polls for a child with await asyncio.sleep(0): in virtual time its timeout may "
+            "expire before the child, which needs real time, has ended"
         ),
     },
     "test.test_asyncio.test_staggered": {"StaggeredTests.test_cancelled": TURNS},
@@ -122,7 +122,7 @@ _END = "<!-- end -->"
 
 
 def document_with_table(text: str) -> str:
-    """The document with the table of today in it."""
+    """The document with the current table in it."""
     before, _, rest = text.partition(_BEGIN)
     _, _, after = rest.partition(_END)
     return f"{before}{_BEGIN}\n{table()}\n\n{_END}{after}"

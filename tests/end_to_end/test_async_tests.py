@@ -307,7 +307,7 @@ def test_loops_of_others_run_as_always(folder: Folder) -> None:
     assert "never awaited" not in done.out + done.err
     assert "assert [1, 2] == [1, 3]" in done.out
     assert "1 test explored" in done.out
-    why = "test_it.Loop is no event loop of asyncio's own"
+    why = "test_it.Loop is not an event loop of asyncio's own"
     assert f"not explored: 3 tests, {why}" in done.out
 
 
@@ -336,7 +336,7 @@ def test_uvloop(folder: Folder) -> None:
     )
     done = folder.pytest("--bohrbug", "-p", "no:warnings")
     assert "3 passed" in done.out, done.out
-    why = "uvloop.Loop is no event loop of asyncio's own"
+    why = "uvloop.Loop is not an event loop of asyncio's own"
     assert f"not explored: 2 tests, {why}" in done.out
 
 

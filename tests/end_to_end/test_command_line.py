@@ -65,7 +65,7 @@ def test_an_error_of_our_own_is_no_failure_of_the_program(folder: Folder) -> Non
     done = folder.bohrbug("run", "program.py")
 
     assert done.code == 3, done.out + done.err
-    assert "error of Bohrbug itself" in done.err
+    assert "error in Bohrbug itself" in done.err
 
 
 def test_a_script_is_executed_as_python_does(folder: Folder) -> None:
@@ -241,10 +241,10 @@ NO_SENSE = [
     (["run", "lacks:function"], "can't import lacks: No module named 'missing' (lacks.py:1)"),
     (["step", "missing.json"], "there is no file missing.json"),
     (["run", "--most-faults", "2", "script.py"], "--most-faults"),
-    (["run", "missing.py", "--seed=3"], "--seed: behind the program, and so given to it"),
+    (["run", "missing.py", "--seed=3"], "--seed: after the program, so passed to it"),
     (["run", "missing:function"], "can't import missing"),
     (["run", "json:missing"], "module 'json' has no function 'missing'"),
-    (["run", "json:__name__"], "is no function"),
+    (["run", "json:__name__"], "is not a function"),
     (["run", "--bound", "many", "json:loads"], "--bound must be a whole number or 'none'"),
     (
         ["run", "--strategy", "luck", "json:loads"],
@@ -263,8 +263,8 @@ NO_SENSE = [
 ]
 
 NO_REPRODUCTIONS = {
-    "not-json.json": ("{", "is no reproduction file of Bohrbug, or is damaged: it is not JSON"),
-    "list.json": ("[]", "is no reproduction file of Bohrbug"),
+    "not-json.json": ("{", "is not a reproduction file of Bohrbug, or is damaged: it is not JSON"),
+    "list.json": ("[]", "is not a reproduction file of Bohrbug"),
     "new.json": ('{"format": "bohrbug-reproduction", "version": 99}', "has version 99"),
     "damaged.json": (
         '{"format": "bohrbug-reproduction", "version": 1}',
@@ -273,11 +273,11 @@ NO_REPRODUCTIONS = {
     "deep.json": ("[" * 200_000, "its brackets are nested too deeply"),
     "surrogate.json": (
         '{"format": "bohrbug-reproduction", "test": "\\ud800"}',
-        "is no text and names no file",
+        "is not text and names no file",
     ),
     "nothing.json": (
         '{"format": "bohrbug-reproduction", "test": "a\\u0000b"}',
-        "is no text and names no file",
+        "is not text and names no file",
     ),
 }
 
@@ -320,7 +320,7 @@ def test_a_reproduction_is_no_script(folder: Folder) -> None:
     folder.write("file.json", "{}")
     done = folder.bohrbug("run", "file.json")
     assert done.code == 2
-    assert "file.json is no script; use: bohrbug replay file.json" in done.err
+    assert "file.json is not a script; use: bohrbug replay file.json" in done.err
 
 
 @pytest.mark.parametrize("name", NO_REPRODUCTIONS)
@@ -356,7 +356,7 @@ def test_a_file_from_somewhere_else(folder: Folder) -> None:
     for command in (["replay", "given.json"], ["step", "given.json"]):
         done = here.bohrbug(*command)
         assert done.code == 2
-        assert "counter.py, which is no part of this folder: give --trust" in done.err
+        assert "counter.py, which is not in this folder: give --trust" in done.err
     assert here.bohrbug("replay", "--trust", "given.json").code == 1
     # Bohrbug wrote it here.
     assert here.bohrbug("replay", str(own)).code == 1

@@ -325,9 +325,9 @@ FOLLOWED = {"docs/tutorial-real-bug.md"}
 ELSEWHERE: list[tuple[str, str, str]] = [
     ("benchmarks/README.md", "python run.py", BENCHMARKS),
     ("benchmarks/search/README.md", "python -m search.run", BENCHMARKS),
-    ("docs/architecture.md", "what people touch", PICTURE),
+    ("docs/architecture.md", "the user's interfaces", PICTURE),
     ("docs/explanation/causes.md", "ConnectionPool._created_connections", LIBRARY),
-    ("docs/explanation/causes.md", "all 41 in which", "README.md has it of another search"),
+    ("docs/explanation/causes.md", "in all 41 that meet", "README.md has it of another search"),
     ("docs/explanation/causes.md", "threaded_cached_property", LIBRARY),
     ("docs/explanation/how-it-works.md", "threads runtime", PICTURE),
     (

@@ -124,7 +124,7 @@ def test_an_updated_file_is_that_of_the_edited_program(folder: Folder) -> None:
     path = folder.write_failing("counter.py", LOST_UPDATE, "counter:test_add")
     before = path.read_text(encoding="utf-8")
     unchanged = folder.bohrbug("replay", str(path), "--update")
-    assert f"{path} is as it was" in unchanged.out
+    assert f"{path} is unchanged" in unchanged.out
     assert path.read_text(encoding="utf-8") == before
 
     folder.write("counter.py", "import os\n" + LOST_UPDATE)
@@ -149,11 +149,11 @@ def test_a_lock_that_mends_it(folder: Folder) -> None:
     assert done.code == 0, done.out
     assert "12 of 12 recorded steps followed" in done.out
     assert "new counter.py:10: with self.lock: (4 steps)" in done.out
-    due = r"could not be done when it was due: task 0\.[12] to read at counter\.py:11"
+    due = r"not possible when it was due: task 0\.[12] to read at counter\.py:11"
     assert re.search(due, done.out)
     assert "the program was edited, and this schedule passes now" in done.out
     assert "explore the test again" in done.out
-    assert "is as it was" in done.out
+    assert "is unchanged" in done.out
     assert path.read_text(encoding="utf-8") == before
 
 
@@ -170,7 +170,7 @@ def test_a_task_that_is_gone(folder: Folder) -> None:
     folder.write("locks.py", DEADLOCK.replace(", threading.Thread(target=other)", ""))
     done = folder.bohrbug("replay", str(folder.reproduction()))
     assert done.code == 0, done.out
-    assert "task 0.2 (Thread-2 (other)) is not started any more" in done.out
+    assert "task 0.2 (Thread-2 (other)) is no longer started" in done.out
 
 
 def test_a_deadlock_whose_lines_were_split_and_moved(folder: Folder) -> None:

@@ -156,8 +156,8 @@ def test_an_editor_is_shown_the_coroutine_that_is_late(folder: Folder) -> None:
     [
         (["--debugpy", "--pdb"], "two debuggers"),
         (["--listen", "5678"], "--listen says where --debugpy waits for an editor: give both"),
-        (["--debugpy", "--listen", "here"], "'here' is no address: give a port"),
-        (["--debugpy", "--listen", "host:99999"], "'host:99999' is no address"),
+        (["--debugpy", "--listen", "here"], "'here' is not an address: give a port"),
+        (["--debugpy", "--listen", "host:99999"], "'host:99999' is not an address"),
     ],
 )
 def test_what_makes_no_sense_is_refused(folder: Folder, arguments: list[str], message: str) -> None:

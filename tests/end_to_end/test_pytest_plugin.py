@@ -260,7 +260,7 @@ def test_what_is_not_explored_is_said(folder: Folder) -> None:
     )
     done = folder.pytest("--bohrbug", "--doctest-modules")
     assert "2 passed" in done.out, done.out
-    assert "not explored: 1 test, DoctestItem is no Python function" in done.out
+    assert "not explored: 1 test, DoctestItem is not a Python function" in done.out
     assert "not explored: 1 test, hypothesis draws other examples" in done.out
 
 

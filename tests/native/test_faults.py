@@ -112,7 +112,7 @@ def test_the_report_tells_the_fault_and_a_replay_makes_it_again(
     result = bohrbug(tmp_path, "run", "-q", "--fault", "connect,send", "--", *command)
     assert result.returncode == 1, result.stdout + result.stderr
     words = " ".join(result.stdout.split())
-    assert "It takes a fault: send fails with ECONNRESET in task 0." in words
+    assert "It needs a fault: send fails with ECONNRESET in task 0." in words
     (file,) = (tmp_path / ".bohrbug").glob("*.json")
     replayed = bohrbug(tmp_path, "replay", str(file))
     assert replayed.returncode == 1

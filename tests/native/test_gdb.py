@@ -101,7 +101,7 @@ def test_gdb_is_for_native_programs(tmp_path: Path) -> None:
     bohrbug(tmp_path, "step", "script.py", stdin="save made.json\n")
     result = bohrbug(tmp_path, "replay", "--gdb", "made.json")
     assert result.returncode == 2
-    assert "for Python tests there is --pdb" in result.stderr
+    assert "for Python tests use --pdb" in result.stderr
 
 
 def test_gdb_gets_the_accesses_that_are_scheduling_points(

@@ -98,16 +98,16 @@ def test_it_is_in_the_report_and_in_replays(native_build: Build, tmp_path: Path)
     words = ("--", str(native_build("misuses.c")), "unlock-unowned")
     found = bohrbug(tmp_path, "run", "-q", *words)
     assert found.returncode == 1
-    assert "--allow-misuse unlock-unowned explores what lies behind" in found.stdout
+    assert "--allow-misuse unlock-unowned also explores what comes after" in found.stdout
     (tmp_path / ".bohrbug").rename(tmp_path / "before")
     found = bohrbug(tmp_path, "run", "-q", "--allow-misuse", "unlock-unowned", *words)
     assert found.returncode == 1
-    assert "behind misuse that is allowed: unlock-unowned at misuses.c:35" in found.stdout
+    assert "after allowed misuse: unlock-unowned at misuses.c:35" in found.stdout
     (file,) = (tmp_path / ".bohrbug").glob("*.json")
     assert json.loads(file.read_text())["target"]["allowed_misuses"] == ["unlock-unowned"]
     replayed = bohrbug(tmp_path, "replay", str(file))
     assert "Assertion `value == 2' failed" in replayed.stdout
-    assert "behind misuse that is allowed: unlock-unowned at misuses.c:35" in replayed.stdout
+    assert "after allowed misuse: unlock-unowned at misuses.c:35" in replayed.stdout
     stepped = bohrbug(tmp_path, "step", str(file), stdin="\n" * 100)
     assert "Assertion `value == 2' failed" in stepped.stdout
 

@@ -34,7 +34,7 @@ def in_python(module: ModuleType) -> ModuleType:
     copy = importlib.util.module_from_spec(spec)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(accelerator, "native", None)
-        patch.setattr(accelerator, "twin", lambda function: function)
+        patch.setattr(accelerator, "with_fast_path", lambda function: function)
         # Dataclasses look their module up.
         patch.setitem(sys.modules, name, copy)
         spec.loader.exec_module(copy)

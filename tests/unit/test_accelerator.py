@@ -1,4 +1,4 @@
-"""Which of the two implementations is in use, and that small twins do the same."""
+"""Which of the two implementations is in use, and that small fast paths do the same."""
 
 from __future__ import annotations
 
@@ -211,7 +211,7 @@ def test_a_survey_keeps_nothing(survey: Any) -> None:
 def both_ways(
     request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
 ) -> Callable[..., Any]:
-    """Gives a function of a module: its twin, or itself."""
+    """Gives a function of a module: its fast path, or itself."""
     if request.param == "in Python":
         monkeypatch.setattr(accelerator, "native", None)
     return lambda module, name: runpy.run_path(module.__file__)[name]

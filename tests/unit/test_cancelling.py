@@ -93,7 +93,7 @@ def test_a_note_tells_of_a_name_that_no_task_has() -> None:
     _, result = explored(two_wait, "thirst", "first")
     assert result.verdict.kind is VerdictKind.HOLDS
     assert "at most one cancellation, of thirst, first" in str(result.verdict.conditions)
-    told = "no task of an event loop is called thirst, so that none was cancelled"
+    told = "no task of an event loop is called thirst, so none was cancelled"
     assert result.notices == [told]
     assert told in bohrbug.explore(lambda: None, cancel="thirst").notices
 
@@ -180,7 +180,7 @@ def test_a_report_says_who_is_cancelled_where() -> None:
     assert failure.outcome.kind is OutcomeKind.DEADLOCK
     assert len(failure.trace.faults()) == 1
     text = " ".join(failure_text(failure).split())
-    assert "It takes a fault: task 0.2.1 (Slots.use) is cancelled while it waits" in text
+    assert "It needs a fault: task 0.2.1 (Slots.use) is cancelled while it waits" in text
 
 
 def test_files_keep_who_may_be_cancelled() -> None:

@@ -58,11 +58,11 @@ def test_if_and_only_if() -> None:
         "task 0.1."
     )
     assert evidence_in_words(cause) == (
-        "Checked on different schedules: all 18 in which this is so fail in this way, none of the "
-        "31 others does."
+        "Checked on different schedules: it fails in this way in all 18 that meet this "
+        "condition, and in none of the 31 others."
     )
     assert evidence_in_words(replace(cause, complete=True)).startswith(
-        "Checked on all schedules (up to the order of independent operations): all 18 "
+        "Checked on all schedules (up to the order of independent operations): it fails "
     )
 
 
@@ -71,14 +71,14 @@ def test_whenever_and_only_if_say_what_is_left_open() -> None:
     whenever = cause_of_lost_update(failure, strength=Strength.SUFFICIENT, unmet_failed=4)
     assert words(whenever, failure).startswith("It fails whenever the read of Account.balance ")
     assert evidence_in_words(whenever) == (
-        "Checked: all 18 different schedules in which this is so fail in this way; 4 of 31 others "
-        "do too."
+        "Checked: it fails in this way in all 18 different schedules that meet this condition, "
+        "and in 4 of 31 others."
     )
     only = cause_of_lost_update(failure, strength=Strength.NECESSARY, met_failed=7)
     assert words(only, failure).startswith("It fails only if the read of Account.balance ")
     assert evidence_in_words(only) == (
-        "Checked: none of 31 different schedules in which this is not so fails in this way, 7 of "
-        "18 others do."
+        "Checked: it fails in this way in none of 31 different schedules that don't meet this "
+        "condition, and in 7 of 18 others."
     )
 
 

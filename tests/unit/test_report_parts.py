@@ -300,7 +300,10 @@ def test_what_each_of_a_portfolio_covered_is_told_on_request() -> None:
         console = Console(file=io.StringIO(), width=200, color_system=None)
         render_result(result(portfolio), console, verbose=verbose)
         told[verbose] = [line for line in shown(console).splitlines() if "covered:" in line]
-    assert told[False] == ["  covered: in all", "  covered: by 3 strategies; -v tells what by each"]
+    assert told[False] == [
+        "  covered: in all",
+        "  covered: by 3 strategies; -v shows what each covered",
+    ]
     assert told[True] == [f"  covered: {words}" for words in portfolio.covered]
 
 

@@ -423,7 +423,7 @@ def test_rff_says_that_it_bounds_nothing() -> None:
     run(strategy, tasks(writes(1), [Instruction("read", "x")]), 40)
     assert strategy.covered() == (
         "40 executions guided by reads-from, with 2 combinations of reads-from, none of them new"
-        f" in the last {strategy._since_new}; no bound holds for what they missed"
+        f" in the last {strategy._since_new}; there is no bound on what they missed"
     )
     assert strategy.progress() == "2 combinations of reads-from"
     strategy.restart()

@@ -4,7 +4,7 @@ Promised: a session makes up to ``limit`` connections, and the next request gets
 Order: ``BaseConnector._wait_for_available_connection`` raises the cancellation of a request that
 ``_release_waiter`` has woken already, as a connection is free, and wakes no other one; the next one
 waits for ever, with nobody at the connection.
-Reported: issue #9670, which 3.10.11 mended in part; found in later versions by exploring this test.
+Reported: issue #9670, which 3.10.11 fixed in part; found in later versions by exploring this test.
 """
 
 import asyncio

@@ -1,7 +1,7 @@
 """CPython 3.11.7's standard library: twelve races and deadlocks.
 
 Each test tells what is expected and where the race lies; numbers are those of CPython's tracker.
-Later versions have mended some of these, see the table in ``docs/bugs.md``.
+Later versions have fixed some of these, see the table in ``docs/bugs.md``.
 """
 
 import functools

@@ -1,7 +1,7 @@
 """CPython 3.11.7's asyncio.
 
 Each test tells what is expected and which order breaks it; numbers are those of CPython's tracker.
-The cancellation that ``wait_for`` swallows is mended in 3.12, the others in 3.13.
+The cancellation that ``wait_for`` swallows is fixed in 3.12, the others in 3.13.
 """
 
 import asyncio

@@ -6,7 +6,7 @@ Order: a connection that a request gets when it is cancelled, and that it has no
 neither closed nor idle, so that no other request can have it (_async/connection_pool.py:232). And a
 request that is cancelled while its response is closed leaves its connection active
 (_async/http11.py:239), as ``AsyncShieldCancellation`` does not hold off ``Task.cancel``.
-Reported: issues #1093, #658; both are mended in httpcore2, a fork (2.16.2).
+Reported: issues #1093, #658; both are fixed in httpcore2, a fork (2.16.2).
 """
 
 import asyncio

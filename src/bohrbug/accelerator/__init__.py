@@ -1,11 +1,11 @@
 """Whether the hot paths run in C: decided here and nowhere else.
 
 The Python code is the reference and does everything.  A class whose methods are called at every
-scheduling point or access hands itself over to the C module, if there is one, which
-puts *twins* in the place of those methods: functions that do the common case
+scheduling point or access passes itself to the C module, if there is one, which
+replaces those methods with *fast paths*: functions that handle the common case
 and call the Python method that they replace for everything else.
 
-Set ``BOHRBUG_PURE_PYTHON=1`` to do without.
+Set ``BOHRBUG_PURE_PYTHON=1`` to turn it off.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
 def _load() -> tuple[Any, str]:
-    """The C module, or ``None``, and what ``bohrbug --version`` says of it."""
+    """The C module, or ``None``, and what ``bohrbug --version`` says about it."""
     if os.environ.get("BOHRBUG_PURE_PYTHON", "") not in ("", "0"):
         return None, "pure Python, as BOHRBUG_PURE_PYTHON asks for"
     if not getattr(sys, "_is_gil_enabled", lambda: True)():
@@ -36,15 +36,15 @@ def _load() -> tuple[Any, str]:
 native: Any
 """The C module; ``None``: everything is done in Python."""
 description: str
-"""Which of the two is in use, and why, for people."""
+"""Which of the two is in use, and why, as text."""
 native, description = _load()
 
 
-def twin(function: _Function) -> _Function:
-    """Decorator: the function of that name in C if there is one, else the function itself."""
+def with_fast_path(function: _Function) -> _Function:
+    """Decorator: the function of that name in C if there is one, otherwise the function itself."""
     return function if native is None else getattr(native, function.__name__, function)
 
 
 def never(*_arguments: object) -> bool:
-    """Stands for a function in C that tries something and says whether it has done it."""
+    """Replaces a function in C that tries something and says whether it has done it."""
     return False

@@ -1,6 +1,6 @@
 /* What the parts of the accelerator share.
  *
- * The Python code is the reference.  A twin does the common case of a Python
+ * The Python code is the reference.  A fast path does the common case of a Python
  * function, with the same effects in the same order, and calls that function for
  * everything else *before* it has any effect of its own.  It reads and writes the
  * objects of the Python code where they are: the classes stay written in Python,
@@ -72,13 +72,13 @@ slot_int(PyObject *object, Slot slot)
     return int_value(value);
 }
 
-/* -- twins ---------------------------------------------------------------------- */
+/* -- fast paths ------------------------------------------------------------------ */
 
 /* A method in C, and the Python function that it stands in for. */
 typedef struct {
     PyMethodDef definition;
     PyObject *reference;
-} Twin;
+} FastPath;
 
 /* Some functions in C, as a tuple. */
 PyObject *functions_of(PyMethodDef *definitions, size_t count);
@@ -92,8 +92,8 @@ typedef struct {
 /* Make the texts of some names; -1: an exception is set. */
 int make_names(const Name *names, size_t count);
 
-/* Put some twins, up to one without a name, in the place of the methods of a class. */
-int take_over(PyObject *cls, Twin *twins);
+/* Replace methods of a class by some fast paths, up to one without a name. */
+int take_over(PyObject *cls, FastPath *fast_paths);
 
 /* -- bound.c --------------------------------------------------------------------- */
 

@@ -239,8 +239,8 @@ whole_method(PyObject *self, PyObject *const *arguments, Py_ssize_t count)
         [ITEM] = SINK_METHOD("item", item_method), [WHOLE] = SINK_METHOD("whole", whole_method), \
         {{0}, NULL},                                                                             \
     }
-static Twin watching_twins[4] = SINK_METHODS;
-static Twin point_sink_twins[4] = SINK_METHODS;
+static FastPath watching_fast_paths[4] = SINK_METHODS;
+static FastPath point_sink_fast_paths[4] = SINK_METHODS;
 
 PyObject *
 use_sinks(PyObject *Py_UNUSED(module), PyObject *arguments)
@@ -263,8 +263,8 @@ use_sinks(PyObject *Py_UNUSED(module), PyObject *arguments)
     text_shadow_of[ATTRIBUTE] = PyUnicode_InternFromString("shadow_of_attribute");
     text_shadow_of[ITEM] = PyUnicode_InternFromString("shadow_of_item");
     text_shadow_of[WHOLE] = PyUnicode_InternFromString("shadow_of_whole");
-    if (PyErr_Occurred() || take_over(watching, watching_twins) < 0 ||
-        take_over(point_sink, point_sink_twins) < 0)
+    if (PyErr_Occurred() || take_over(watching, watching_fast_paths) < 0 ||
+        take_over(point_sink, point_sink_fast_paths) < 0)
         return NULL;
     Py_RETURN_NONE;
 }

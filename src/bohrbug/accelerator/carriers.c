@@ -1,6 +1,7 @@
 /* Carriers: greenlets that carry one task after the other from its first operation to its last.
  *
- * Twins of Carrier.run, Execution.carry and lifecycle.carry, with the same effects in the same order.
+ * Fast paths of Carrier.run, Execution.carry and lifecycle.carry, with the same effects in the
+ * same order.
  */
 #include "scheduling.h"
 
@@ -157,7 +158,7 @@ give_carrier(PyObject *self, PyObject *task)
     return 0;
 }
 
-static Twin carrier_twins[] = {
+static FastPath carrier_fast_paths[] = {
     {{"run", run, METH_O, "See the method in Python."}, NULL},
     {{0}, NULL},
 };
@@ -178,7 +179,7 @@ use_carriers(PyObject *Py_UNUSED(module), PyObject *arguments)
     carrier_type = (PyTypeObject *)Py_NewRef(carrier);
     fail_task = Py_NewRef(fail);
     leave_child = Py_NewRef(leave);
-    if (take_over(carrier, carrier_twins) < 0)
+    if (take_over(carrier, carrier_fast_paths) < 0)
         return NULL;
     Py_RETURN_NONE;
 }

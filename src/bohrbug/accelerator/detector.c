@@ -326,7 +326,7 @@ write_method(PyObject *self, PyObject *const *arguments, Py_ssize_t count)
 }
 
 enum { READ, WRITE };
-static Twin detector_twins[] = {
+static FastPath detector_fast_paths[] = {
     [READ] = {{"read", (PyCFunction)(void (*)(void))read_method, METH_FASTCALL,
                "See the method in Python."}, NULL},
     [WRITE] = {{"write", (PyCFunction)(void (*)(void))write_method, METH_FASTCALL,
@@ -344,7 +344,8 @@ detect(PyObject *self, PyObject *shadow, Py_ssize_t index, PyObject *place, bool
         PyObject *result = number == NULL
                                ? NULL
                                : PyObject_Vectorcall(
-                                     detector_twins[is_write ? WRITE : READ].reference, all, 4, NULL);
+                                     detector_fast_paths[is_write ? WRITE : READ].reference, all, 4,
+                                     NULL);
         Py_XDECREF(number);
         return result;
     }
@@ -397,7 +398,7 @@ use_detector(PyObject *Py_UNUSED(module), PyObject *arguments)
         return NULL;
     Py_INCREF(no_accesses);
     Py_INCREF(several);
-    if (take_over(detector, detector_twins) < 0)
+    if (take_over(detector, detector_fast_paths) < 0)
         return NULL;
     detector_type = (PyTypeObject *)Py_NewRef(detector);
     Py_RETURN_NONE;

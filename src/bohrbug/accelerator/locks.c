@@ -176,7 +176,7 @@ static PyObject *exit_method(PyObject *, PyObject *const *, Py_ssize_t);
 static PyObject *init_method(PyObject *, PyObject *);
 
 enum { ACQUIRE, ENTER, RELEASE, EXIT, INIT, IS_FREE };
-static Twin lock_twins[] = {
+static FastPath lock_fast_paths[] = {
     [ACQUIRE] = {{"acquire", (PyCFunction)(void (*)(void))acquire_method,
                   METH_FASTCALL | METH_KEYWORDS, "As ``Lock.acquire``."}, NULL},
     [ENTER] = {{"__enter__", enter_method, METH_NOARGS, "Acquire."}, NULL},
@@ -195,7 +195,7 @@ finish(Progress progress, PyObject *self, int method)
     if (progress == FAILED)
         return NULL;
     if (progress == RARE)
-        return PyObject_CallOneArg(lock_twins[method].reference, self);
+        return PyObject_CallOneArg(lock_fast_paths[method].reference, self);
     return method == ACQUIRE || method == ENTER ? Py_NewRef(Py_True) : Py_NewRef(Py_None);
 }
 
@@ -213,7 +213,7 @@ acquire_method(PyObject *self, PyObject *const *arguments, Py_ssize_t count, PyO
     }
     for (Py_ssize_t i = 0; i < all_count; i++)
         all[2 + i] = arguments[i];
-    return PyObject_Vectorcall(lock_twins[ACQUIRE].reference, all + 1,
+    return PyObject_Vectorcall(lock_fast_paths[ACQUIRE].reference, all + 1,
                                (size_t)(count + 1) | PY_VECTORCALL_ARGUMENTS_OFFSET, names);
 }
 
@@ -267,7 +267,7 @@ use_locks(PyObject *Py_UNUSED(module), PyObject *arguments)
     text_name = PyUnicode_InternFromString("__name__");
     text_type = PyUnicode_InternFromString("_type");
     if (text_name == NULL || text_type == NULL || know_real_locks(allocate) < 0 ||
-        take_over(lock, lock_twins) < 0 || bind_for_with(lock, "__enter__", enter_with) < 0 ||
+        take_over(lock, lock_fast_paths) < 0 || bind_for_with(lock, "__enter__", enter_with) < 0 ||
         bind_for_with(lock, "__exit__", exit_with) < 0)
         return NULL;
     Py_RETURN_NONE;

@@ -1,6 +1,6 @@
 /* The races of the steps of a trace that touch one resource each.
  *
- * See RaceFinder._take_plain in bohrbug/search/races_of_trace.py, which this is the twin of, and
+ * See RaceFinder._take_plain in bohrbug/search/races_of_trace.py, whose fast path this is, and
  * RaceFinder._reverse, of which it does the common cases.
  */
 #include "accelerator.h"

@@ -147,7 +147,7 @@ static PyObject *perform_method(PyObject *, PyObject *const *, Py_ssize_t, PyObj
 static PyObject *access_method(PyObject *, PyObject *const *, Py_ssize_t);
 
 enum { PERFORM, ACCESS, DECIDE };
-static Twin execution_twins[] = {
+static FastPath execution_fast_paths[] = {
     [PERFORM] = {{"perform", (PyCFunction)(void (*)(void))perform_method,
                   METH_FASTCALL | METH_KEYWORDS, "See the method in Python."}, NULL},
     [ACCESS] = {{"access", (PyCFunction)(void (*)(void))access_method, METH_FASTCALL,
@@ -179,7 +179,7 @@ perform_method(PyObject *self, PyObject *const *arguments, Py_ssize_t count, PyO
     }
     for (Py_ssize_t i = 0; i < count + names_count; i++)
         all[2 + i] = arguments[i];
-    return PyObject_Vectorcall(execution_twins[PERFORM].reference, all + 1,
+    return PyObject_Vectorcall(execution_fast_paths[PERFORM].reference, all + 1,
                                (size_t)(count + 1) | PY_VECTORCALL_ARGUMENTS_OFFSET, names);
 }
 
@@ -196,7 +196,7 @@ decided(PyObject *self, PyObject *running)
         break;
     }
     PyObject *arguments[] = {self, running};
-    return PyObject_Vectorcall(execution_twins[DECIDE].reference, arguments, 2, NULL);
+    return PyObject_Vectorcall(execution_fast_paths[DECIDE].reference, arguments, 2, NULL);
 }
 
 /* Whether the running task has looked so often at a place that it is taken to spin. */
@@ -299,7 +299,7 @@ access_point(PyObject *self, PyObject *place, PyObject *kind, PyObject *shadow)
     if (progress == RARE) {
         PyObject *arguments[] = {self, place, kind, shadow};
         PyObject *result =
-            PyObject_Vectorcall(execution_twins[ACCESS].reference, arguments, 4, NULL);
+            PyObject_Vectorcall(execution_fast_paths[ACCESS].reference, arguments, 4, NULL);
         Py_XDECREF(result);
         return result == NULL ? -1 : result == Py_True;
     }
@@ -325,7 +325,7 @@ has_ended(PyObject *task, PyObject *Py_UNUSED(nothing))
     return Py_NewRef(TASK(task, ENDED));
 }
 
-static Twin task_twins[] = {
+static FastPath task_fast_paths[] = {
     {{"has_ended", has_ended, METH_NOARGS, "See the method in Python."}, NULL},
     {{0}, NULL},
 };
@@ -359,8 +359,8 @@ use_execution(PyObject *Py_UNUSED(module), PyObject *arguments)
     text_switch = PyUnicode_InternFromString("switch");
     text_effects = PyUnicode_InternFromString("effects");
     text_name_variable = PyUnicode_InternFromString("_name_variable");
-    if (PyErr_Occurred() || take_over(execution, execution_twins) < 0 ||
-        take_over(task, task_twins) < 0)
+    if (PyErr_Occurred() || take_over(execution, execution_fast_paths) < 0 ||
+        take_over(task, task_fast_paths) < 0)
         return NULL;
     Py_RETURN_NONE;
 }

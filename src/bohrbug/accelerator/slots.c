@@ -24,21 +24,21 @@ find_slots(PyObject *cls, Slot *slots)
 }
 
 int
-take_over(PyObject *cls, Twin *twins)
+take_over(PyObject *cls, FastPath *fast_paths)
 {
     if (!PyType_Check(cls)) {
         PyErr_SetString(PyExc_TypeError, "not a class");
         return -1;
     }
-    for (Twin *twin = twins; twin->definition.ml_name != NULL; twin++) {
-        PyObject *reference = PyObject_GetAttrString(cls, twin->definition.ml_name);
+    for (FastPath *fast_path = fast_paths; fast_path->definition.ml_name != NULL; fast_path++) {
+        PyObject *reference = PyObject_GetAttrString(cls, fast_path->definition.ml_name);
         if (reference == NULL)
             return -1;
-        Py_XSETREF(twin->reference, reference);
-        PyObject *method = PyDescr_NewMethod((PyTypeObject *)cls, &twin->definition);
+        Py_XSETREF(fast_path->reference, reference);
+        PyObject *method = PyDescr_NewMethod((PyTypeObject *)cls, &fast_path->definition);
         if (method == NULL)
             return -1;
-        int result = PyObject_SetAttrString(cls, twin->definition.ml_name, method);
+        int result = PyObject_SetAttrString(cls, fast_path->definition.ml_name, method);
         Py_DECREF(method);
         if (result < 0)
             return -1;

@@ -79,7 +79,7 @@ init_task(PyObject *task, PyObject *const *arguments, Py_ssize_t count)
     Py_RETURN_NONE;
 }
 
-static Twin task_twins[] = {
+static FastPath task_fast_paths[] = {
     {{"__init__", (PyCFunction)(void (*)(void))init_task, METH_FASTCALL, "Make a task."}, NULL},
     {{0}, NULL},
 };
@@ -98,7 +98,7 @@ use_tasks(PyObject *Py_UNUSED(module), PyObject *arguments)
     zero = zero == NULL ? PyLong_FromLong(0) : zero;
     minus_one = PyLong_FromLong(-1);
     no_text = PyUnicode_InternFromString("");
-    if (PyErr_Occurred() || take_over(task, task_twins) < 0)
+    if (PyErr_Occurred() || take_over(task, task_fast_paths) < 0)
         return NULL;
     return use_end(end_operation, reference);
 }

@@ -1,6 +1,6 @@
 /* Variables that are attributes: found for the first time in an execution, and named.
  *
- * Twins of Variables.shadow_of_attribute, Execution._name_variable and what they call, see
+ * Fast paths of Variables.shadow_of_attribute, Execution._name_variable and what they call, see
  * bohrbug/runtime/threads/data. Common is: an instance of an ordinary class, which can be referenced
  * weakly, and which is never used as a whole.
  */

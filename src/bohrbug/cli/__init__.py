@@ -22,8 +22,8 @@ _OF_MESSAGES = {
 """Commands that need nothing of what explores, and where they are."""
 
 _OUR_ERROR = (
-    "bohrbug: this is an error of Bohrbug itself, unless the program has changed what it works"
-    " with (built-in functions, modules of the standard library): nothing was found out"
+    "bohrbug: this is an error in Bohrbug itself, unless the program has changed built-in"
+    " functions or modules of the standard library: it says nothing about the program"
 )
 
 

@@ -78,13 +78,13 @@ _REPLAY_CODES = """\b
 Exit codes:
   0  it passes now, under this schedule
   1  it failed in each replay as in the file
-  2  the command can't be carried out as it stands
-  3  something else: a replay that differs, or another failure
+  2  the command can't be carried out as given
+  3  anything else: a replay that differs, or another failure
 """
 _EXPLAIN_CODES = """\b
 Exit codes:
   0  printed
-  2  the command can't be carried out as it stands
+  2  the command can't be carried out as given
 """
 
 
@@ -138,7 +138,7 @@ RAW_ARGUMENTS = "bohrbug.arguments"
     "--resume",
     "go_on",
     is_flag=True,
-    help="Go on with the interrupted exploration of this program with these options.",
+    help="Resume the interrupted exploration of this program with these options.",
 )
 @showing_options
 @click.argument("program")
@@ -205,15 +205,13 @@ def _mention_misplaced_options(arguments: Sequence[str]) -> None:
     misplaced = [word for word in words if word.startswith("--") and word in own]
     if misplaced:
         click.echo(
-            f"bohrbug: {', '.join(misplaced)}: behind the program, and so given to it; options of "
-            "bohrbug stand before it (put -- before the program if this is meant)",
+            f"bohrbug: {', '.join(misplaced)}: after the program, so passed to it; put options of "
+            "bohrbug before the program (or -- before the program if this is intended)",
             err=True,
         )
 
 
-@main.command(
-    epilog=EXPLORATION_CODES, short_help="Go on with an exploration that was interrupted."
-)
+@main.command(epilog=EXPLORATION_CODES, short_help="Resume an interrupted exploration.")
 @click.argument("file", type=click.Path(path_type=Path, readable=False), required=False)
 @given_option("seconds", tells_default=False)
 @given_option("workers", tells_default=False)
@@ -292,12 +290,12 @@ def explorations() -> None:
     default=1,
     show_default=True,
     metavar="N",
-    help="Replay so many times.",
+    help="Replay N times.",
 )
 @click.option(
     "--update",
     is_flag=True,
-    help="If the program was edited and still fails alike, write the new schedule over FILE.",
+    help="If the program was edited and fails in the same way, write its new schedule to FILE.",
 )
 @html_option
 @trust_option
@@ -423,9 +421,9 @@ def _update(file: Path, reproduction: Reproduction, replayed: Replay) -> str:
     """Write what was found in an edited program over the file; what to say about it."""
     edit = replayed.edit
     if edit is None:
-        return f"{file} is as it was: its own schedule was followed"
+        return f"{file} is unchanged: its own schedule was followed"
     if edit.failure is None or replayed.reproduced != replayed.times:
-        return f"{file} is as it was: the failure was not found in the edited program"
+        return f"{file} is unchanged: the failure was not found in the edited program"
     reproduction_of(
         edit.failure, reproduction.target, reproduction.test, reproduction.options
     ).write_to(file)

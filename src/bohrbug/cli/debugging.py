@@ -16,12 +16,12 @@ from bohrbug.debugger.choice import DebuggerChoice
 def debugger_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add the flags; the command gets a :class:`DebuggerChoice` as ``debugger``."""
 
-    @click.option("--pdb", "with_pdb", is_flag=True, help="Stop in pdb where it matters.")
+    @click.option("--pdb", "with_pdb", is_flag=True, help="Stop in pdb at each point that matters.")
     @click.option(
         "--debugpy",
         "with_debugpy",
         is_flag=True,
-        help="Wait for an editor to attach, such as VS Code, and stop there where it matters.",
+        help="Wait for an editor, such as VS Code, to attach, and stop at each point that matters.",
     )
     @click.option(
         "--listen",

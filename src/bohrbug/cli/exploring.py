@@ -49,7 +49,7 @@ EXIT_CODES = """\b
 Exit codes:
   0  nothing found
   1  a failure was found (or reproduced)
-  2  the command can't be carried out as it stands
+  2  the command can't be carried out as given
   3  inconclusive: interrupted, hung, or a replay that differs
 """
 
@@ -57,7 +57,7 @@ EXPLORATION_CODES = """\b
 Exit codes:
   0  nothing found
   1  a failure was found
-  2  the command can't be carried out as it stands
+  2  the command can't be carried out as given
   3  inconclusive: interrupted, or hung
 """
 

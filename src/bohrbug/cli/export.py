@@ -41,7 +41,7 @@ _CODES = """\b
 Exit codes:
   0  written, and it fails in each run
   1  it can't be forced on ordinary threads, or did not fail in each run
-  2  the command can't be carried out as it stands
+  2  the command can't be carried out as given
   3  the failure was not reproduced, so there is nothing to export
 """
 
@@ -63,13 +63,13 @@ Exit codes:
     default=5,
     show_default=True,
     metavar="N",
-    help="Run it so many times; 0: do not.",
+    help="Run it N times; 0: do not run it.",
 )
 @click.option(
     "--python",
     "path",
     metavar="PYTHON",
-    help="Run it by this interpreter. [default: the one of this command]",
+    help="Run it with this interpreter. [default: the one of this command]",
 )
 @trust_option
 def export(file: Path, output: Path | None, runs: int, path: str | None, trust: bool) -> None:

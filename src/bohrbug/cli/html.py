@@ -25,7 +25,7 @@ def html_option(command: Callable[..., Any]) -> Callable[..., Any]:
         "html",
         metavar="FILE",
         type=click.Path(path_type=Path, dir_okay=False),
-        help="Write the report to FILE, too: one page to look at and to step through.",
+        help="Also write the report to FILE: one HTML page to step through.",
     )(command)
 
 

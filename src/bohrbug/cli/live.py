@@ -38,7 +38,7 @@ _CODES = """\b
 Exit codes:
   that of the program, if nothing was found
   1  a failure was found
-  2  the command can't be carried out as it stands
+  2  the command can't be carried out as given
   3  interrupted, with nothing found
 """
 

@@ -31,13 +31,13 @@ SAME, PARTED, UNDECIDED = 0, 1, 3
 _SHOW_CODES = """\b
 Exit codes:
   0  shown
-  2  the file is no message log, or a file can't be written
+  2  the file is not a message log, or a file can't be written
 """
 _DIFF_CODES = """\b
 Exit codes:
   0  the two have the same order of messages
-  1  they part; with COMMAND: and the exchange that decides was found
-  2  a file is no message log, or the command can't be started
+  1  they differ; with COMMAND: and the exchange that decides was found
+  2  a file is not a message log, or the command can't be started
   3  with COMMAND: no single exchange decides
 """
 
@@ -60,7 +60,7 @@ class _ShowByDefault(click.Group):
 
 @click.group(
     cls=_ShowByDefault,
-    short_help="Show a message log, or where two part.",
+    short_help="Show a message log, or where two differ.",
     subcommand_metavar="FILE | COMMAND [ARGS]...",
 )
 def messages() -> None:
@@ -81,7 +81,7 @@ def _log(file: Path) -> Log:
     "--from", "first", type=click.IntRange(1), default=1, metavar="N", help="Chart: first event."
 )
 @click.option(
-    "--limit", type=click.IntRange(1), metavar="N", help="Chart, Mermaid: so many events at most."
+    "--limit", type=click.IntRange(1), metavar="N", help="Chart, Mermaid: at most N events."
 )
 @click.option(
     "--mermaid",
@@ -134,7 +134,7 @@ def show(
     metavar="SECONDS",
     default=3.0,
     show_default=True,
-    help="Seconds without progress after which a wait of a replay is one that never ends.",
+    help="Seconds without progress after which a wait in a replay counts as endless.",
 )
 @html_option
 @click.argument("command", nargs=-1, type=click.UNPROCESSED, metavar="[-- COMMAND...]")

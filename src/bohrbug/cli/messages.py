@@ -32,16 +32,16 @@ Exit codes:
   2    the command can't be started, or the file can't be written
   3    --until: the outcome did not come within --max runs
   130  --until: interrupted
-  else that of the command (of its last run); 128 and the number of the signal
-       that ended it
+  else that of the command (of its last run); 128 plus the number of the
+       signal that ended it
 """
 _REPLAY_CODES = """\b
 Exit codes:
-  2    the command can't be started, or the file is no message log
+  2    the command can't be started, or the file is not a message log
   3    desynchronised (not with --keep-going)
   130  interrupted (Ctrl-C)
-  else that of the command (with --times the first that is not 0); 128 and the
-       number of the signal that ended it
+  else that of the command (with --times the first that is not 0); 128 plus
+       the number of the signal that ended it
 """
 
 
@@ -90,10 +90,10 @@ def tell_warnings(result: CommandResult) -> None:
     default=1_000,
     show_default=True,
     metavar="N",
-    help="With --until: runs at most.",
+    help="With --until: the largest number of runs.",
 )
 @click.option("--digests", is_flag=True, help="Record digests of values, too.")
-@click.option("-q", "--quiet", is_flag=True, help="Say nothing.")
+@click.option("-q", "--quiet", is_flag=True, help="Print nothing.")
 @click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED, metavar="-- COMMAND...")
 def record(
     file: Path,
@@ -148,7 +148,7 @@ def record(
 @click.option(
     "--keep-going",
     is_flag=True,
-    help="After a difference go on, and follow the log where that can be followed.",
+    help="Continue after a difference, and follow the log where possible.",
 )
 @click.option(
     "--record-alternate",
@@ -163,7 +163,7 @@ def record(
     metavar="SECONDS",
     default=10.0,
     show_default=True,
-    help="Seconds without progress after which a wait is taken to be one that never ends.",
+    help="Seconds without progress after which a wait counts as endless.",
 )
 @click.option(
     "--times",
@@ -171,9 +171,9 @@ def record(
     default=1,
     show_default=True,
     metavar="N",
-    help="Replay so many times.",
+    help="Replay N times.",
 )
-@click.option("-q", "--quiet", is_flag=True, help="Say nothing, but for desynchronisations.")
+@click.option("-q", "--quiet", is_flag=True, help="Print nothing except desynchronisations.")
 @click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED, metavar="-- COMMAND...")
 def replay_messages(
     file: Path,

@@ -90,7 +90,7 @@ def explore_native(
         result.notices.append(runtime.engine_note)
     if wrong := _allowable_misuses(result):
         result.notices.append(
-            f"--allow-misuse {','.join(wrong)} explores what lies behind the misuse, too"
+            f"--allow-misuse {','.join(wrong)} also explores what comes after the misuse"
         )
     newer = [Path(file).name for file in runtime.newer_sources]
     if newer:
@@ -114,7 +114,7 @@ def replay_command_of(
     if debugger:
         option = "--pdb" if debugger.pdb else "--debugpy"
         usage_error(
-            f"{option} is for Python tests, and this file is of a native program; for it: --gdb"
+            f"{option} is for Python tests, but this file is of a native program: use --gdb"
         )
     enter_folder_of(reproduction.target)
     try:
@@ -127,7 +127,7 @@ def replay_command_of(
 def debug_native(reproduction: Reproduction) -> None:
     """Replay a native program under gdb, which is left to the user."""
     if reproduction.target.get("kind") != KIND:
-        usage_error("--gdb is for native programs; for Python tests there is --pdb")
+        usage_error("--gdb is for native programs; for Python tests use --pdb")
     enter_folder_of(reproduction.target)
     failure = reproduction.failure
     test = command_from(reproduction.target)

@@ -31,7 +31,7 @@ class _Accesses(click.IntRange):
         """As ``click.IntRange.convert``."""
         if not str(value).lstrip("-").isdigit():
             self.fail(
-                f"{str(value)!r} is no number of accesses. To leave the number out, write "
+                f"{str(value)!r} is not a number of accesses. To omit the number, write "
                 f"'--' before the program: --sample-accesses -- {value}",
                 param,
                 ctx,
@@ -151,8 +151,8 @@ def misuses_named(texts: Sequence[str]) -> tuple[str, ...]:
     for name in names:
         if name not in ALLOWABLE_MISUSES:
             usage_error(
-                f"--allow-misuse: {name} is not one of the kinds behind which a program can go on: "
-                f"{_MISUSE_NAMES}"
+                f"--allow-misuse: {name} is not one of the kinds after which a program can "
+                f"continue: {_MISUSE_NAMES}"
             )
     return names
 
@@ -209,8 +209,8 @@ def native_options(command: Callable[..., Any]) -> Callable[..., Any]:
             flag_value=3,
             type=_Accesses(1, 3),
             metavar="[N]",
-            help="Hold tasks of a native program at N of its accesses to memory (3), other ones in "
-            "each execution, and see who comes to the same memory.",
+            help="Hold tasks of a native program at N of its accesses to memory (3), others in "
+            "each execution, and see which tasks access the same memory.",
         ),
         click.option(
             "--watch",
@@ -224,13 +224,13 @@ def native_options(command: Callable[..., Any]) -> Callable[..., Any]:
             default=1,
             metavar="N",
             show_default=True,
-            help="How many calls fail in one execution of a native program, at most.",
+            help="The largest number of calls that fail in one execution of a native program.",
         ),
         click.option(
             "--allow-misuse",
             multiple=True,
             metavar="KIND,...",
-            help="Let a native program go on behind misuse, as the C library does: "
+            help="Let a native program continue after misuse, as the C library does: "
             f"{_MISUSE_NAMES}.",
         ),
         click.option(

@@ -127,7 +127,7 @@ def function_named(name: str, path: str | None = None) -> Callable[[], object]:
         except AttributeError:
             raise ProgramError(f"module {module_name!r} has no function {qualified!r}") from None
     if not callable(found):
-        raise ProgramError(f"{name} is no function")
+        raise ProgramError(f"{name} is not a function")
     try:
         check_test(found, "an exploration")
     except TypeError as error:
@@ -154,7 +154,7 @@ def _module(name: str, path: str | None) -> types.ModuleType:
     # Under another name than __main__, so that it is not started as a program.
     spec = importlib.util.spec_from_file_location(Path(path).stem, path)
     if spec is None or spec.loader is None:
-        raise ProgramError(f"{path} is no Python file")
+        raise ProgramError(f"{path} is not a Python file")
     module = importlib.util.module_from_spec(spec)
     sys.modules[module.__name__] = module
     spec.loader.exec_module(module)
@@ -186,7 +186,7 @@ def program_named(name: str, arguments: Sequence[str]) -> Script | Callable[[], 
     """
     if Path(name).suffix in _OF_OTHER_COMMANDS and Path(name).is_file():
         other = _OF_OTHER_COMMANDS[Path(name).suffix]
-        raise ProgramError(f"{name} is no script; use: bohrbug {other} {shlex.quote(name)}")
+        raise ProgramError(f"{name} is not a script; use: bohrbug {other} {shlex.quote(name)}")
     if Path(name).is_file():
         return Script(name, arguments)
     if ":" in name and not name.endswith(".py"):

@@ -87,7 +87,7 @@ class Prompt:
         """
         session = self.session
         if self._script is None:
-            self._say("a number chooses who runs, Enter goes on, help lists all commands")
+            self._say("a number chooses the task to run, Enter goes on, help lists all commands")
         self._show()
         for number, line in self._lines():
             try:
@@ -195,7 +195,7 @@ class Prompt:
         if decision.arity:
             if word.isdigit():
                 return int(word)
-            raise CommandError(f"a value is to be chosen, and {word!r} is none")
+            raise CommandError(f"choose a value; {word!r} is not one")
         return self._task(word) or ""
 
     def _task(self, word: str) -> str | None:
@@ -239,8 +239,8 @@ class Prompt:
         divergence = session.divergence
         if divergence is not None and not again:
             self._say(
-                f"at step {divergence.step} the program went another way: {divergence.expected} "
-                f"was to run, and there was {divergence.found}",
+                f"at step {divergence.step} the program took another path: the plan runs "
+                f"{divergence.expected}, but there was {divergence.found}",
                 WARNED,
             )
         since = stop.length if again else session.since

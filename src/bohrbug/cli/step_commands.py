@@ -37,7 +37,7 @@ class Description:
 
 
 COMMANDS: tuple[Description, ...] = (
-    Description("next", "n", Takes.NUMBER, "go on, by the plan or else without preemption"),
+    Description("next", "n", Takes.NUMBER, "go on, by the plan or without preemption"),
     Description("preemption", "p", Takes.NOTHING, "go on to the next preemption of the plan"),
     Description("block", "b", Takes.TASK, "go on until a task blocks, or this one"),
     Description("end", "e", Takes.NOTHING, "go on to the end"),
@@ -47,9 +47,9 @@ COMMANDS: tuple[Description, ...] = (
     Description("history", "h", Takes.NOTHING, "show all steps done so far"),
     Description("lanes", "", Takes.NUMBER, "at each stop: the last steps, one column per task"),
     Description("stacks", "s", Takes.TASK, "show where tasks stand, or this one"),
-    Description("held", "", Takes.NOTHING, "show who holds what, and who wants it"),
+    Description("held", "", Takes.NOTHING, "show who holds what, and who waits for it"),
     Description("list", "l", Takes.TASK, "list the source where a task stands"),
-    Description("save", "w", Takes.FILE, "write this execution, gone on to its end, into a file"),
+    Description("save", "w", Takes.FILE, "run this execution to its end and write it to a file"),
     Description("quit", "q", Takes.NOTHING, "leave"),
     Description("help", "?", Takes.NOTHING, "show this"),
 )

@@ -58,10 +58,10 @@ if TYPE_CHECKING:
     from bohrbug.platforms.posix.stepping import SteppedProgram
 
 _EXIT_CODES = """\b
-Exit codes, of the execution that you were in at last:
+Exit codes, of the execution that you were in last:
   0  it passed
   1  it failed
-  2  a command of a script can't be done, or the program can't be executed
+  2  a command of a script or the program can't be executed
   3  it had not ended
 """
 
@@ -134,7 +134,7 @@ def step(
     script = None if is_terminal() else scripted_commands()
     if program.endswith(".json") and Path(program).is_file():
         if arguments or given_options(given) or flags.any_given:
-            usage_error("a file says itself what is executed, and how: give it alone")
+            usage_error("a file determines what is executed, and how: give it alone")
         leave(_step_file(Path(program), script, trust, in_lanes))
     options = explore_options(given)
     if is_native(program, arguments, raw):

@@ -113,6 +113,6 @@ def check_trust(file: Path, target: Mapping[str, Any], is_trusted: bool) -> None
     what = None if is_trusted else foreign_code(file, target)
     if what is not None:
         usage_error(
-            f"{file} runs {what}, which is no part of this folder: give --trust if you trust the "
-            "file, or call it from where its program is"
+            f"{file} runs {what}, which is not in this folder: give --trust if you trust the "
+            "file, or run the command in the program's folder"
         )

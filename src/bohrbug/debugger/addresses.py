@@ -30,6 +30,7 @@ def address_of(text: str) -> Address:
     is_port = port.isascii() and port.isdigit() and int(port) <= 65_535
     if not is_port or (colon and not host):
         raise ValueError(
-            f"{text!r} is no address: give a port, or a host and a port, such as {DEFAULT_ADDRESS}"
+            f"{text!r} is not an address: give a port, or a host and a port, such as "
+            f"{DEFAULT_ADDRESS}"
         )
     return Address(host.removeprefix("[").removesuffix("]") or DEFAULT_ADDRESS.host, int(port))

@@ -24,7 +24,7 @@ _SKIPPED = (
 )
 
 _HELP = """
-Of the replay:
+For the replay:
   tasks               all tasks: what each does, and where
   where all           the stacks of all tasks
   where TASK          the stack of one, such as 0.1

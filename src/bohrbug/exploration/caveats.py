@@ -1,4 +1,4 @@
-"""What limits what can be said of a test, as an exploration comes to know it."""
+"""What limits the verdict on a test, as an exploration comes to know it."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ class Caveats:
 
     Attributes:
         notes: sentences for the verdict.
-        uncontrolled: what ran outside our control, with how often.
+        uncontrolled: what ran outside our control, and how often.
         diverged: executions that could not follow their plan.
         hung: why the exploration ends, after an execution that hung; or "".
         given_up: why a part of the search was given up; or "".
-        unended: what was said of executions that hung, and whose plans are to be executed once
-            more, as more can be seen of them now.
+        unended: messages of executions that hung, and whose plans are to be executed once
+            more, because more can be seen of them now.
     """
 
     notes: list[Caveat] = field(default_factory=list)
@@ -32,7 +32,7 @@ class Caveats:
     unended: dict[Plan, str] = field(default_factory=dict)
 
     def note_divergence(self, count: int, words: str) -> None:
-        """Executions did not follow their plan; only of the first of all is told how."""
+        """Executions did not follow their plan; only the first of all is described."""
         if not self.diverged:
             self.notes.append(Caveat(words, CaveatKind.DIVERGENCE))
         self.diverged += count
@@ -71,20 +71,20 @@ class Caveats:
         self.notes.append(Caveat(message, CaveatKind.GIVEN_UP))
 
     def note_search_that_is_too_old(self, restarts: int) -> None:
-        """There are new scheduling points once more, but the search does not begin again.
+        """There are new scheduling points once more, but the search does not start again.
 
         Parameters:
-            restarts: how often it has begun again.
+            restarts: how often it has started again.
         """
         words = (
-            f"scheduling points were still found after the search had begun again {restarts:,} "
-            "times: what was executed before was not executed with all of them"
+            f"scheduling points were still found after the search had started again {restarts:,} "
+            "times: earlier executions did not have all of them"
         )
         if words not in self.notes:
             self.notes.append(Caveat(words, CaveatKind.GIVEN_UP))
 
     def note_unrepeatable(self, message: str) -> None:
-        """A failure was seen that says nothing, as the test can't be executed again and again."""
+        """A failure was seen that means nothing, as the test can't be executed again and again."""
         self.hung = message
         self.notes.append(Caveat(message, CaveatKind.UNCONFIRMED))
 
@@ -102,10 +102,10 @@ class Caveats:
                 self.hung = self.hung or f"an execution did not end, but its replay did: {words}"
 
     def note_untimely(self, outcome: Outcome) -> None:
-        """What fails if a timeout or a sleep ends early, which they do no more."""
+        """A failure that needs a timeout or a sleep to end early, which no longer happens."""
         what = outcome.message or outcome.kind.value
         words = (
-            "the test fails if a timeout or a sleep ends although other tasks could still run"
+            "the test fails if a timeout or a sleep ends while other tasks could still run"
             f" ({what}); explored without that from then on"
         )
         self.notes.append(Caveat(words, CaveatKind.UNTIMELY))

@@ -1,4 +1,4 @@
-"""Executions directed at what passing executions give reason to fear, within an exploration."""
+"""Executions directed at predictions from passing executions, within an exploration."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from bohrbug.model.plan import Ordered, Plan
 from bohrbug.model.trace import Trace
 
 DIRECTED = "prediction"
-"""Stands for the strategy where a directed execution has failed."""
+"""The name of the strategy for failures in directed executions."""
 
 
 class Directing:
     """Makes predictions from executions of this process, and follows them.
 
     Parameters:
-        exploration: whose executions they are; the races that it knows need no prediction.
+        exploration: whose executions they are; races that it knows need no prediction.
         platform: of the test.
     """
 
@@ -39,7 +39,7 @@ class Directing:
     def known(self) -> frozenset[object] | None:
         """The keys of the predictions that need not be made again.
 
-        ``None``: of executions by other processes none are wanted.
+        ``None``: executions of other processes are not wanted.
         """
         return self._predictor.known
 
@@ -49,15 +49,15 @@ class Directing:
         return self._predictor.waiting
 
     def observe(self, trace: Trace) -> None:
-        """Look at a passing execution, if it is of the first ones or of the sample."""
+        """Examine a passing execution, if it is one of the first or in the sample."""
         self._predictor.observe(trace)
 
     def look_at(self, trace: Trace) -> None:
-        """Look at a passing execution of another process."""
+        """Examine a passing execution of another process."""
         self._predictor.look_at(trace)
 
     def predict_races(self) -> None:
-        """Look at one passing execution for races that another schedule may have."""
+        """Examine one passing execution for races that another schedule may have."""
         exploration, predictor = self._exploration, self._predictor
         if not self._sees_races or not predictor.budget or exploration.has_ended:
             return
@@ -66,7 +66,7 @@ class Directing:
         predictor.observe_races(self._platform.possible_races(plan), known)
 
     def follow(self) -> int:
-        """Make the directed executions that are due; the number of new scheduling points."""
+        """Make the directed executions that are due; return the number of new scheduling points."""
         found = self._look_again()
         if not self._predictor.has_attempts:
             return found
@@ -86,7 +86,7 @@ class Directing:
         return found
 
     def _look_again(self) -> int:
-        """Execute again what passed before it was known what the program should give."""
+        """Execute again what passed before it was known what the program should do."""
         exploration, found = self._exploration, 0
         for plan in self._platform.take_doubted():
             exploration.findings.forget_passes()

@@ -45,7 +45,7 @@ from bohrbug.search.registry import Options, strategy_named
 from bohrbug.search.strategy import Composite, Noticing, Strategy
 
 FIRST = "non-preemptive"
-"""Stands for the strategy where the first executions, which it has not planned, have failed."""
+"""The name of the strategy for failures in the first executions, which no strategy has planned."""
 
 NOTHING_AROUND = Surroundings()
 """Nobody follows, and nothing is kept."""
@@ -57,10 +57,10 @@ SECONDS_BEFORE_WORKERS = 0.5
 """Seconds without anything new after which workers join, however few executions there were."""
 
 STUCK_PERIODS = 5
-"""How much longer than a hang it may take until a blocked thread counts as lost, in hangs."""
+"""How many hang periods may pass until a blocked thread counts as lost."""
 
 RESTARTS = 100
-"""How often a search begins again because there are new scheduling points."""
+"""How often a search starts again because there are new scheduling points."""
 
 _now = time.perf_counter
 
@@ -73,15 +73,15 @@ class Explorer:
         name: how reports call the test.
         options: see :class:`ExploreOptions`.
         surroundings: who follows the exploration, and what is kept of it.
-        strategy: what searches; by default the one that the options name.
+        strategy: the search strategy; by default the one that the options name.
 
     Attributes:
-        result: what was found and counted up to now.
+        result: what was found and counted so far.
         platform: see above.
         learner: executes the plans, and learns from what executions show.
         findings: the failures and data races, and what confirms them.
-        directing: makes the executions that passing ones give reason to make.
-        caveats: what limits what can be said of the test.
+        directing: makes the executions directed at predictions from passing ones.
+        caveats: what limits the verdict.
         lessons: plans whose executions have shown the runtime more of the test, in order.
         is_interrupted: the user wants it to end.
     """
@@ -102,7 +102,7 @@ class Explorer:
         self._surroundings = surroundings
         self._given_strategy = strategy
         keeper = surroundings.keeper
-        # What can't be saved can't be kept.
+        # An exploration that can't be saved can't be kept.
         self._keeper = keeper if keeper is not None and is_divisible(self.strategy) else None
         self.is_interrupted = False
         self.spending = Spending(options.seconds)
@@ -120,17 +120,17 @@ class Explorer:
         self._proposed = 0
         self._restarts = 0
         self.lessons: list[Plan] = []
-        # Executions that hung, and are executed again once more is seen: the races are told then.
+        # Executions that hung are executed again once more is seen; races are reported then.
         self._unended: list[Trace] = []
         self._warm_up = WarmUp(self)
         self._shown = 0.0
         self._guard: Guard = NoGuard()
-        # Of the executions that the runtime of this process has made, those that are no follow-ups.
+        # Executions made by the runtime of this process, without follow-ups.
         self._made_to_search = 0
 
     @cached_property
     def strategy(self) -> Strategy:
-        """What searches; made when it is first asked for: most tests of a suite need no search."""
+        """The strategy; made on first use, because most tests of a suite need no search."""
         options = self.options
         return self._given_strategy or strategy_named(
             options.strategy,
@@ -149,7 +149,7 @@ class Explorer:
         """Execute plans until a failure is found, nothing is left or the budget is spent."""
         result = self.result
         self.spending.begin()
-        # Most tests of a suite are over before anybody wants to know how it goes.
+        # Most tests of a suite are over before progress would be shown.
         self._shown = _now()
         state = random.getstate()
         searched = False
@@ -182,12 +182,12 @@ class Explorer:
         result.interrupted = self.is_interrupted
         unseen = sort_unseen(self.caveats.uncontrolled)
         result.notices += [
-            f"a task spins {where} while others could run, and does not yield: wait for what it "
-            "looks at (Event, Condition, join), or sleep in the loop"
+            f"a task spins {where} while others could run, and does not yield: wait for the "
+            "condition (Event, Condition, join), or sleep in the loop"
             for where in unseen.spinning
         ]
         result.notices += [
-            f"{UNMET}{name}, so that none was cancelled"
+            f"{UNMET}{name}, so none was cancelled"
             for name, count in unseen.unmet
             if count >= result.executions
         ]
@@ -212,7 +212,7 @@ class Explorer:
             self.caveats.note_what_never_ended()
 
     def _check_determinism(self) -> None:
-        """Before every schedule is said to be covered: does the test do the same again?"""
+        """Before every schedule is said to be covered: does the test repeat itself?"""
         strategy, caveats = self.strategy, self.caveats
         if (
             not (self.is_interrupted or self.result.failures)
@@ -244,7 +244,7 @@ class Explorer:
         )
 
     def _begin(self) -> bool:
-        """The first executions, or those of an earlier process; True if there is more to do."""
+        """The first executions, or those of an earlier process; True if more is left to do."""
         loaded = self._keeper.load() if self._keeper is not None else None
         if loaded is not None:
             saved = loaded.saved
@@ -266,7 +266,7 @@ class Explorer:
             self._search_alone()
             return True
         if not is_divisible(self.strategy):
-            # Not a caveat: what is said of the test is as good as ever.
+            # Not a caveat: the verdict is as good as ever.
             self.result.notices.append(
                 f"one process explored: the work of the strategy {self.strategy.name} can't be "
                 "divided among workers"
@@ -284,7 +284,7 @@ class Explorer:
 
         Parameters:
             executions: stop after so many, but not before all places have settled.
-            seconds: stop then, if there is a limit; counted from when the search last began again.
+            seconds: stop then, if there is a limit; counted since the search last restarted.
         """
         strategy = self.strategy
         end = _now() + seconds
@@ -314,20 +314,20 @@ class Explorer:
             strategy.observe(trace)
             if new_points or self.findings.rules_changed:
                 self.restart()
-                # Rewriting takes time, too, and what comes then is to be seen here at best.
+                # Rewriting takes time, too, and what follows is best seen here.
                 end = _now() + seconds
             if self.is_saving:
                 self.save()
         return True
 
     def _goes_on(self) -> bool:
-        """Make the directed executions that are due; whether there is more to do."""
+        """Make the directed executions that are due; return whether more is left to do."""
         if self.directing.follow():
             self.restart()
         return not self.has_ended
 
     def restart(self) -> None:
-        """Let the search begin again, as there are new scheduling points or other rules."""
+        """Start the search again, because there are new scheduling points or other rules."""
         self.findings.rules_changed = False
         if self._restarts < RESTARTS:
             self._restarts += 1
@@ -336,11 +336,11 @@ class Explorer:
             self.caveats.note_search_that_is_too_old(RESTARTS)
 
     def _search_together(self) -> None:
-        """Search with worker processes, until nothing is left or all has to begin again."""
-        # Only with forking, which not every platform has.
+        """Search with worker processes, until nothing is left or the search has to start again."""
+        # Workers are forked, which not every platform supports.
         from bohrbug.exploration.parallel.chief import search_together
 
-        # A forked process has no such thread.
+        # A forked process would lack this thread.
         self._guard.stop()
         try:
             search_together(self, self._surroundings.settle)
@@ -360,7 +360,7 @@ class Explorer:
         )
 
     def _may_go_on(self) -> bool:
-        """Whether there is more time, now that what there was is spent."""
+        """Whether there is more time, now that the budget is spent."""
         ask, strategy = self._surroundings.more_seconds, self.strategy
         if ask is None or self.options.seconds is None:
             return False
@@ -389,7 +389,7 @@ class Explorer:
         self._made_to_search += 1
 
     def _look_at(self, executed: Executed) -> int:
-        """Take note of what an execution showed; how many places are new scheduling points."""
+        """Record what an execution showed; return how many places are new scheduling points."""
         trace = executed.trace
         result = self.result
         outcome = trace.outcome
@@ -422,7 +422,7 @@ class Explorer:
         return executed.new_points
 
     def tell_progress(self, more: int) -> None:
-        """Now and then tell how it goes.
+        """Report progress now and then.
 
         Parameters:
             more: executions beyond those that are counted.
@@ -454,10 +454,10 @@ class Explorer:
     # -- saving and resuming -------------------------------------------------------------
 
     def save(self, pieces: Sequence[State] = ()) -> None:
-        """Keep the state of the search, so that it can be resumed from here.
+        """Save the state of the search, so that it can be resumed from here.
 
         Parameters:
-            pieces: the work that is with other processes, or waits for one.
+            pieces: the work that other processes have, or that waits for one.
         """
         if self._keeper is not None:
             self._keeper.save(self._snapshot(pieces), self.findings, self.runtime.sources())
@@ -494,7 +494,7 @@ class Explorer:
         return [*sorted(self.learner.conditions.points), *self.runtime.point_keys()]
 
     def keep_failure(self, trace: Trace, is_counted: bool = False) -> None:
-        """Confirm a failure, and keep it at once.
+        """Confirm a failure, and save it at once.
 
         Parameters:
             trace: the failing execution.
@@ -506,12 +506,12 @@ class Explorer:
         self.keep_findings()
 
     def keep_findings(self) -> None:
-        """Keep what was found, at once."""
+        """Save what was found, at once."""
         if self._keeper is not None:
             self._keeper.save_findings(self.findings)
 
     def _keep_at_the_end(self, searched: bool) -> None:
-        """Keep what can be resumed; throw away what is done."""
+        """Save what can be resumed; delete what is done."""
         if self._keeper is None:
             return
         unfinished = self.is_interrupted or self.spending.is_over
@@ -521,13 +521,13 @@ class Explorer:
             self._keeper.discard()
 
     def _resume(self, saved: Saved) -> None:
-        """Become as the process was that saved this."""
+        """Restore the state of the process that saved this."""
         strategy = self.strategy
         assert is_divisible(strategy)
         result = self.result
         for number, plan in enumerate(saved.lessons):
             if number == 2:
-                # Objects may be met in another order than then.
+                # Objects may be used in another order than before.
                 self.learner.name_older_objects("resumed.")
             executed = self.learner.execute(plan, watch=True)
             if executed.trace.outcome.kind is OutcomeKind.INTERRUPTED:
@@ -548,7 +548,7 @@ class Explorer:
             strategy.merge(piece)
 
     def take_figures(self, figures: Figures) -> None:
-        """Add up the figures of executions that another process has made."""
+        """Add the figures of executions that another process has made."""
         result = self.result
         result.executions += figures.executions
         result.points = max(result.points, figures.points)
@@ -566,7 +566,7 @@ class Explorer:
     # -- interrupts --------------------------------------------------------------------
 
     def stop(self) -> None:
-        """End the exploration at the next step of the running execution; what was found is kept."""
+        """End the exploration at the next step of the running execution; findings are kept."""
         self.is_interrupted = True
         execution = self.runtime.execution
         if execution is not None:

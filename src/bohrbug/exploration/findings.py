@@ -29,28 +29,28 @@ from bohrbug.model.plan import Ordered, Plan
 from bohrbug.model.trace import Trace
 
 CONFIRMATIONS = 3
-"""Replays that must fail alike before a failure is reported."""
+"""Replays that must fail in the same way before a failure is reported."""
 
 LONG = 50_000
-"""Steps of an execution beyond which it is confirmed once and not minimised."""
+"""Executions with more steps are confirmed once and not minimised."""
 
 ATTEMPTS = 5
-"""How often the confirmation of the same failure is tried, in different executions."""
+"""How often to try to confirm the same failure, in different executions."""
 
 WITNESSED = 20
 """Executions repeated to see the stacks of both accesses of new data races."""
 
 
 class Findings:
-    """Takes traces, keeps what is worth a report.
+    """Takes traces, and keeps what should be reported.
 
     Parameters:
         options: of the exploration.
         spending: the time that it may take.
         result: where failures go.
-        learner: knows the conditions of now, and executes replays.
+        learner: knows the current conditions, and executes replays.
         platform: of the test.
-        strategy_name: names who proposed the last plan.
+        strategy_name: the strategy that proposed the last plan.
         is_interrupted: the user wants it to end.
     """
 
@@ -72,17 +72,17 @@ class Findings:
         self._strategy_name = strategy_name
         self._is_interrupted = is_interrupted
         self._races: dict[RaceKey, Race] = {}
-        # How often some of them were seen beyond what they say.
+        # How often some of them were seen in addition to their own count.
         self._seen_again: Counter[RaceKey] = Counter()
         self.failures: dict[Signature, Failure] = {}
         self.unconfirmed: dict[Signature, int] = {}
         # Failures of executions in which a timeout ended early, which no replay has shown again.
         self.untimely_once: list[Outcome] = []
         self._witnessed = 0
-        # Executions from now on follow other rules: the strategy has to begin again.
+        # Executions from now on follow other rules: the strategy has to start again.
         self.rules_changed = False
         self._passes_undisturbed = False
-        # Why the test can't be executed again and again, if it can't; then no more is found.
+        # Why the test can't be executed again and again, if it can't; then nothing more is found.
         self.unrepeatable = ""
 
     def restore(
@@ -91,12 +91,12 @@ class Findings:
         races: Mapping[RaceKey, Race],
         occurrences: Mapping[tuple[object, ...], int],
     ) -> None:
-        """Take over what an earlier process has found.
+        """Restore what an earlier process has found.
 
         Parameters:
             failures: see :meth:`kept`.
             races: by their keys.
-            occurrences: see :meth:`occurrences`; what is not in it will be seen again.
+            occurrences: see :meth:`occurrences`; anything missing will be seen again.
         """
         conditions = self._learner.conditions
         for failure, is_untimely in failures:
@@ -139,7 +139,7 @@ class Findings:
         Parameters:
             trace: the execution.
             are_counted: figures that are still to come count them, see :meth:`count_race`.
-            are_described: those that are new are described, which takes one more execution.
+            are_described: new ones are described, which takes one more execution.
         """
         for key, race in self._described(trace, are_described):
             seen = 0 if are_counted else race.count
@@ -163,7 +163,7 @@ class Findings:
                     self._result.failures.append(failure)
 
     def _described(self, trace: Trace, are_wanted: bool) -> list[tuple[RaceKey, Race]]:
-        """The races of an execution; those that are new with both stacks and a pattern."""
+        """The races of an execution; new ones with both stacks and a pattern."""
         races = [(race_key(race), race) for race in trace.races]
         fresh = {key: race for key, race in races if key not in self._races}
         if not fresh:
@@ -176,7 +176,7 @@ class Findings:
             news = self._platform.complete_races(trace, news)
         news = self._platform.classified(news)
         told = {race_key(race): race for race in news}
-        # What did not happen again is not told.
+        # A race that did not happen again is not reported.
         return [
             (key, told.get(key, race)) for key, race in races if key in told or key not in fresh
         ]
@@ -187,7 +187,7 @@ class Findings:
             self._seen_again[key] += count
 
     def _confirm_race(self, trace: Trace, race: Race) -> int:
-        """Replays, all of which must show the race again; 0 if one did not."""
+        """The number of replays, all of which must show the race again; 0 if one did not."""
         plan = trace.as_plan()
         for _ in range(CONFIRMATIONS):
             replayed = self._learner.replay(plan, watch=True).trace
@@ -200,14 +200,14 @@ class Findings:
     # -- failures ----------------------------------------------------------------------
 
     def note_pass(self, trace: Trace) -> None:
-        """Remember that the schedule without preemptions passes: so it must when another fails.
+        """Remember that the schedule without preemptions passes: it must pass when another fails.
 
         That schedule is the same whatever else becomes a scheduling point.
         """
         self._passes_undisturbed = self._passes_undisturbed or trace.plan == Plan()
 
     def forget_passes(self) -> None:
-        """What has passed may fail: it is known better now what the test should give."""
+        """What has passed may fail: it is known better now what the test should do."""
         self._passes_undisturbed = False
 
     def note_failure(
@@ -217,7 +217,7 @@ class Findings:
 
         Parameters:
             trace: the failing execution.
-            strategy: who found it, if not the strategy of the exploration.
+            strategy: what found it, if not the strategy of the exploration.
             is_counted: figures that are still to come count it, see :meth:`count_failure`.
         """
         signature = trace.outcome.signature()
@@ -231,12 +231,12 @@ class Findings:
         if self.unrepeatable:
             return
         plan = trace.as_plan()
-        # A livelock is long: what it needs is seen once more, not three times.
+        # A livelock is long: it is confirmed once, not three times.
         confirmations = CONFIRMATIONS if len(trace) <= LONG else 1
         for _ in range(confirmations):
             if not self.reproduces(plan, signature):
                 if self._options.timeouts == "report" and early_timeouts(trace):
-                    # It would count only if it comes without early timeouts, too.
+                    # It counts only if it also happens without early timeouts.
                     self.untimely_once.append(trace.outcome)
                     self._forbid_early_timeouts()
                 else:
@@ -249,7 +249,7 @@ class Findings:
             self.unrepeatable = (
                 "the test can't be executed again and again: the schedule without preemptions, "
                 f"which has passed, fails now ({undisturbed.message or undisturbed.kind.value})"
-                "; what the test leaves behind outside of its own fixtures may be the reason"
+                "; the reason may be what the test leaves behind outside its own fixtures"
             )
             return
         failure = self._failure(trace, confirmations)
@@ -270,8 +270,8 @@ class Findings:
     def _is_untimely(self, failure: Failure) -> bool:
         """Whether a failure needs a timeout or a sleep to end before its time.
 
-        That is while other tasks can still run, or before another whose time comes first. Then
-        its schedule is impossible where timeouts are late.
+        It ends early while other tasks can still run, or before another whose time comes first.
+        Then its schedule is impossible where timeouts are late.
         """
         if failure.early_timeouts:
             return True
@@ -282,7 +282,7 @@ class Findings:
         return not self.reproduces(late, failure.outcome.signature())
 
     def _put_aside(self, failure: Failure) -> None:
-        """A failure that needs a timeout to fire early: go on without such timeouts.
+        """Set aside a failure that needs a timeout to fire early; go on without such timeouts.
 
         Most tests guard themselves with timeouts that they never expect to fire.
         """
@@ -297,7 +297,7 @@ class Findings:
         self.rules_changed = True
 
     def kept(self) -> list[tuple[Failure, bool]]:
-        """All failures, with whether each was put aside, for a file."""
+        """All failures, with whether each was set aside, for a file."""
         return [
             *((failure, False) for failure in self.failures.values()),
             *((failure, True) for failure in self._result.untimely),
@@ -355,7 +355,7 @@ class Findings:
         smallest = normalise(minimise(failure.trace, replay, budget), replay)
         preemptions = len(smallest.preemptions())
         if preemptions and not smallest.faults():
-            # What was minimised is the schedule that was found; others may need fewer.
+            # This minimised the schedule that was found; others may need fewer.
             other = fewest_preemptions(
                 replay,
                 lambda outcome: outcome.signature() == signature,
@@ -377,7 +377,7 @@ class Findings:
     def _find_cause(self, failure: Failure) -> None:
         options = self._options
         if Ordered not in self._learner.runtime.policies:
-            # Only where orderings can be imposed on an execution.
+            # Only where orderings can be enforced on an execution.
             return
         if options.causes and not self._is_interrupted():
             self._find_out_when_it_was_raised(failure)
@@ -388,13 +388,13 @@ class Findings:
                 return self._learner.replay(plan.under(conditions)).trace
 
             cause = find_cause(failure.trace, execute, budget)
-            # With the same call failing in each of them, that all fail explains nothing.
+            # If the same call fails in each of them, that all fail explains nothing.
             is_of_fault = bool(failure.trace.faults())
             if cause is not None and not (is_of_fault and cause.strength is Strength.ALWAYS):
                 failure.cause = cause
 
     def _find_out_when_it_was_raised(self, failure: Failure) -> None:
-        """Only executions in which accesses are watched tell of each exception."""
+        """Only executions in which accesses are watched report each exception."""
         if failure.trace.raised is None and failure.outcome.exception is not None:
             again = self._learner.replay(failure.plan, watch=True).trace
             if again.tasks == failure.trace.tasks:

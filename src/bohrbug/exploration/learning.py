@@ -1,8 +1,8 @@
-"""What executions show of a test, and so the conditions under which the next ones run.
+"""What executions show of a test, and hence the conditions under which the next ones run.
 
 A runtime executes one plan after the other and knows nothing of the search.  What becomes a
-scheduling point, which executions are watched for data races, when all has settled: that is
-learnt here, from what each execution returns.
+scheduling point, which executions are watched for data races, when everything has settled: this
+module learns that from what each execution returns.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ WATCHED_AT_FIRST = 40
 """Executions, since something new was found, in which all accesses are watched for races."""
 
 WATCHED_LATER = 8
-"""After these, in one of so many; in which ones, the plan decides."""
+"""After these, one execution of so many is watched; the plan decides which."""
 
 
 MOST_REPEATED = 10
-"""Executions that are repeated as they have called what was not seen yet."""
+"""Executions that are repeated because they have called functions not seen before."""
 
 
 class Sampling:
@@ -42,12 +42,12 @@ class Sampling:
         self._repeated = 0
 
     def takes_again(self) -> bool:
-        """Whether an execution is repeated, for what was not seen in it."""
+        """Whether to repeat an execution, for what was not seen in it."""
         self._repeated += 1
         return self._repeated <= MOST_REPEATED
 
     def next(self, plan: Plan) -> bool:
-        """One more execution begins: whether to look for races in it."""
+        """One more execution begins: return whether to look for races in it."""
         self.executions += 1
         self.quiet += 1
         # CHESS, section 3.5: races are looked for "on the first few runs".
@@ -78,11 +78,11 @@ class Learner:
         self._saw_all = True
 
     def execute(self, plan: Plan, watch: bool = False) -> Executed:
-        """Execute a plan of the search under the conditions of now.
+        """Execute a plan of the search under the current conditions.
 
         Parameters:
             plan: the plan.
-            watch: look for data races, whether or not it is of the sample.
+            watch: look for data races, whether or not it is in the sample.
         """
         runtime = self.runtime
         if not runtime.discovers:
@@ -92,12 +92,12 @@ class Learner:
         watch = self._sampling.next(plan) or watch
         executed = runtime.execute(plan.under(self.conditions), watch=watch)
         if executed.is_rare and not watch and not executed.new_points:
-            # What few executions call has little chance to be seen in a sample of all.
+            # What few executions call is unlikely to be seen in a sample of all.
             again = runtime.execute(executed.trace.as_plan(), watch=True)
             executed.found, executed.changes = again.found, again.changes
             executed.has_learned = executed.has_learned or again.has_learned
         elif executed.missed and self._sampling.takes_again():
-            # The first to call something may be the last: it is looked at at once.
+            # The first execution to call something may be the last: it is watched at once.
             again = runtime.execute(executed.trace.as_plan(), watch=True)
             executed.trace.races += again.trace.races
         self._take(executed)
@@ -133,7 +133,7 @@ class Learner:
     # -- conditions ----------------------------------------------------------------------
 
     def forbid_early_timeouts(self) -> None:
-        """Let timeouts fire only where nothing else can run, from now on."""
+        """From now on, let timeouts fire only where nothing else can run."""
         self.conditions = replace(self.conditions, late_timeouts=True)
 
     def note_pass(self, steps: int) -> None:
@@ -153,11 +153,11 @@ class Learner:
     # -- for explorations that are kept in a file -----------------------------------------
 
     def counters(self) -> list[int]:
-        """What is counted from one execution to the next, as plain data."""
+        """Counts that continue from one execution to the next, as plain data."""
         sampling = self._sampling
         return [sampling.executions, sampling.quiet, *self.runtime.counters()]
 
     def set_counters(self, counters: list[int]) -> None:
-        """Go on counting from what :meth:`counters` gave."""
+        """Continue from what :meth:`counters` returned."""
         self._sampling.executions, self._sampling.quiet, *others = counters
         self.runtime.set_counters(others)

@@ -1,8 +1,8 @@
 """Whether a test does the same when it is executed again under the same schedule.
 
-What a search says of all schedules is true only if the choices determine what the test does. A
-search that follows a few plans only may not notice that they do not: as long as the tasks that a
-plan names can run, it can be followed, whatever they do.
+What a search says about all schedules is true only if the choices determine what the test does. A
+search that follows only a few plans may not notice that they do not: as long as the tasks that a
+plan names can run, the plan can be followed, whatever they do.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _Did = tuple[str, str, str]
 def difference_when_repeated(learner: Learner) -> str:
     """Execute the schedule without preemptions twice; one sentence if the two differ, else "".
 
-    What the test leaves behind once, as a cache that it fills, makes no difference here.
+    State that the test leaves behind once, such as a cache that it fills, makes no difference here.
     """
     first = learner.replay(Plan().under(learner.conditions)).trace
     second = learner.replay(first.as_plan()).trace

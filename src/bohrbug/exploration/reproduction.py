@@ -323,17 +323,17 @@ def read_reproduction(path: Path) -> Reproduction:
         raise ReproductionError(f"{path}: {error.strerror or error}") from error
     except RecursionError as error:
         raise ReproductionError(
-            f"{path} is no reproduction file of Bohrbug: its brackets are nested too deeply"
+            f"{path} is not a reproduction file of Bohrbug: its brackets are nested too deeply"
         ) from error
     except ValueError as error:
         raise ReproductionError(
-            f"{path} is no reproduction file of Bohrbug, or is damaged: it is not JSON: {error}"
+            f"{path} is not a reproduction file of Bohrbug, or is damaged: it is not JSON: {error}"
         ) from error
     strange = _string_that_names_nothing(data)
     if strange is not None:
-        raise ReproductionError(f"{path} is damaged: {strange!a:.80} is no text and names no file")
+        raise ReproductionError(f"{path} is damaged: {strange!a:.80} is not text and names no file")
     if not isinstance(data, dict) or data.get("format") != FORMAT:
-        raise ReproductionError(f"{path} is no reproduction file of Bohrbug")
+        raise ReproductionError(f"{path} is not a reproduction file of Bohrbug")
     if data.get("version") != VERSION:
         raise ReproductionError(
             f"{path} has version {data.get('version')}, this Bohrbug reads version {VERSION}: "

@@ -1,4 +1,4 @@
-"""What an exploration gives back: failures, a verdict, and the figures behind it."""
+"""What an exploration returns: failures, a verdict, and the figures behind it."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ class Interpreter(str, Enum):
     """On which builds of this Python a failure can happen."""
 
     GIL = "gil"
-    """Also on a build with the GIL: every preemption falls on a place where it is given up."""
+    """Also on a build with the GIL: every preemption is at a place where it is given up."""
     FREE_THREADED = "free-threaded"
     """Only without the GIL: some preemption falls where a GIL build can't switch threads, and no
     other schedule was found that has as few preemptions, fails alike, and is possible there."""
     ANOTHER_SCHEDULE = "gil, by another schedule"
-    """Also on a build with the GIL: it can't follow this schedule, but another that fails alike."""
+    """Also on a build with the GIL: not by this schedule, but by another that fails alike."""
     UNKNOWN = "unknown"
 
 
@@ -44,18 +44,18 @@ class Failure:
         found_preemptions: preemptions in the execution that found it.
         essential: indices of the steps that begin with a preemption and without
             which the failure does not happen (each was tried).
-        confirmed: how many replays of ``plan`` were made, all of which failed alike.
+        confirmed: how many replays of ``plan`` were made, all of which failed in the same way.
         interpreter: which builds of Python it can happen on.
         early_timeouts: indices of the steps in which a timeout or sleep ended
-            although other tasks could still run.
+            while other tasks could still run.
         occurrences: executions of the exploration that failed in the same way.
         points: the data accesses that were scheduling points, each with file
             name, function, its first line, and offset in bytes.
-        accesses: what each of these looks like in the source.
+        accesses: the source of each of these.
         reproduction: the file that replays it, once written.
         cause: the orderings that make the test fail, if they were looked for and found.
         happens_afresh: whether it happens in a process that has executed nothing before it;
-            ``None`` if nobody looked.
+            ``None`` if not checked.
         growth: how a program that runs only once became visible, in the order of the steps;
             ``None`` if it was executed before, and visible from the start.
     """
@@ -86,22 +86,22 @@ class Result:
     Parameters:
         test: the name of the test.
         verdict: what is known now.
-        failures: distinct failures, in the order of their finding.
-        untimely: failures that need a timeout or a sleep to end although other tasks
+        failures: distinct failures, in the order in which they were found.
+        untimely: failures that need a timeout or a sleep to end while other tasks
             could still run, with ``timeouts="report"``; they do not count as failures.
         races: distinct data races seen in any execution.
-        unconfirmed: deadlocks and data races that were predicted, and did not happen in the
-            executions that were directed at them.
+        unconfirmed: predicted deadlocks and data races that did not happen in the
+            executions directed at them.
         executions: executions made by the search.
         follow_ups: executions made, since it was last resumed, to confirm failures, to minimise
             them and to find their causes.
         diverged: executions that could not follow their plan.
         points: scheduling points in the longest execution.
-        tasks: tasks in the execution with most of them.
+        tasks: the largest number of tasks in an execution.
         seconds: wall time, in seconds.
         virtual_seconds: of the execution in which most virtual time passed.
         interrupted: the user stopped it.
-        notices: what the user should know of the exploration; does not limit the verdict.
+        notices: what the user should know about the exploration; does not limit the verdict.
     """
 
     test: str
@@ -122,7 +122,7 @@ class Result:
 
     @property
     def reproducible(self) -> tuple[Failure, ...]:
-        """All that a reproduction file is worth writing for."""
+        """Everything that a reproduction file is worth writing for."""
         return (*self.failures, *self.untimely)
 
     @property

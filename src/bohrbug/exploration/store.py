@@ -154,7 +154,7 @@ class ExplorationStore:
             return None
         if not self.path.is_file():
             raise ResumeError(
-                f"{self.path}: there is no such exploration; those there are: bohrbug explorations"
+                f"{self.path}: there is no such exploration; bohrbug explorations lists them"
             )
         connection = self._open()
         about = _about(connection)
@@ -197,7 +197,7 @@ class ExplorationStore:
                 differences.append(f"{_as_written_here(path)} has changed")
         if differences:
             raise ResumeError(
-                f"{self.path} can't be resumed, since schedules mean something else now: "
+                f"{self.path} can't be resumed, because schedules mean something else now: "
                 + "; ".join(differences)
                 + ". Explore again from the start"
             )

@@ -1,4 +1,4 @@
-"""What surrounds an exploration: who follows it, and what is kept from one to the next."""
+"""What surrounds an exploration: its observers, and what is kept from one to the next."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from bohrbug.exploration.saving import Keeper
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """What an explorer has from whoever started it; nothing of it changes what is found.
+    """What an explorer gets from its caller; none of it changes what is found.
 
     Parameters:
-        progress: told how it goes, or ``None``.
+        progress: called with the progress, or ``None``.
         on_stuck: called with a message, in a thread of its own, if an execution
-            hangs and can't be ended: such as to end the process.
-        settle: called in each worker process with its number, before it begins: such as to
-            give it an own place for what the test writes.
+            hangs and can't be ended: for example to end the process.
+        settle: called in each worker process with its number, before it begins: for example to
+            give it a place of its own for what the test writes.
         keeper: keeps the exploration in a file, so that it can be resumed.
         remembered: failing schedules of earlier runs, tried first.
         more_seconds: asked when the budget in seconds is used up, with whether something new was
-            seen lately; gives the seconds to go on for.
+            seen lately; returns the seconds to go on for.
     """
 
     progress: TellProgress | None = None

@@ -39,5 +39,5 @@ class TryingAgain:
                 return
             if trace.divergence is None or attempt:
                 return
-            # It may pass through functions that no other execution did up to now.
+            # It may call functions that no other execution has called so far.
             exploration.execute(Plan(tuple(trace.choices)))

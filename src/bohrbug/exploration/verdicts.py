@@ -1,8 +1,8 @@
-"""The verdict: one object that says what is known, and the only one who may say "holds".
+"""The verdict: one object that says what is known; only :func:`judge` may say "holds".
 
 A verdict that a test *holds* is a promise, so nothing but :func:`judge` can make one: the
-constructor of :class:`Verdict` refuses the two kinds that promise something to everybody else,
-and a test looks through the source for ways around that.
+constructor of :class:`Verdict` refuses the two kinds that promise something to all other code,
+and a test searches the source for ways around that.
 """
 
 from __future__ import annotations
@@ -17,25 +17,25 @@ from bohrbug.search.estimates import Estimate
 from bohrbug.search.strategy import Bounding, Composite, Estimating, GivingUp, Strategy
 
 _CERTIFICATE = object()
-"""What :func:`judge` shows to the constructor; nobody else has it."""
+"""What :func:`judge` shows to the constructor; no other code has it."""
 
 
 class VerdictKind(str, Enum):
-    """What an exploration says of the test."""
+    """What an exploration says about the test."""
 
     HOLDS = "holds"
     """All schedules were executed (within what is controlled)."""
     HOLDS_WITHIN_BOUND = "holds within a bound"
     """All schedules that cost no more than a bound were executed."""
     NO_FAILURE_FOUND = "no failure found"
-    """So many executions, and none failed."""
+    """None of the executions failed; nothing more is known."""
     FAILED = "failed"
     INCONCLUSIVE = "inconclusive"
-    """The exploration says nothing; the reason says why."""
+    """The exploration says nothing about the test; the reason says why."""
 
 
 PROMISES = frozenset({VerdictKind.HOLDS, VerdictKind.HOLDS_WITHIN_BOUND})
-"""The kinds that say something of schedules which were not executed."""
+"""The kinds that promise something about schedules which were not executed."""
 
 
 REDUCTIONS = frozenset({"dpor", "bpor"})
@@ -43,7 +43,7 @@ REDUCTIONS = frozenset({"dpor", "bpor"})
 
 
 UNCONFIRMED = (
-    "a failure was seen, and the same schedule did not fail again: it depends on something else "
+    "a failure was seen, and the same schedule did not fail again: it depends on something other "
     "than the schedule, such as what earlier executions have left behind"
 )
 """Why an exploration is inconclusive that has seen a failure which no replay confirms."""
@@ -57,9 +57,9 @@ class CaveatKind(str, Enum):
     HANG = "hang"
     """An execution hung, or the test can't be executed again and again."""
     GIVEN_UP = "given up"
-    """A part of the search was given up: workers have died, or it would not have come to an end."""
+    """A part of the search was given up: workers have died, or it would not have ended."""
     UNCONFIRMED = "unconfirmed"
-    """A failure was seen, and its replays did not fail, or what they show is worth nothing."""
+    """A failure was seen, and its replays did not fail, or mean nothing."""
     UNTIMELY = "untimely"
     """A failure needs a timeout or a sleep that ends early."""
     UNCONTROLLED = "uncontrolled"
@@ -95,19 +95,19 @@ class Verdict:
     """One object that says what is known after an exploration.
 
     Parameters:
-        kind: the case.
+        kind: which verdict.
         covered: one sentence per strategy about what was covered, such as "all
             schedules with at most 2 preemptions at 41 scheduling points"; randomised ones
-            say with which probability they missed what.
+            say with which probability they missed something.
         caveats: what limits it: what was not controlled, executions that
-            diverged, tasks that could not be stopped; empty when there is nothing to say.
-        reason: why it is this case, in one sentence.
+            diverged, tasks that could not be stopped; empty if nothing does.
+        reason: why it is this verdict, in one sentence.
         conditions: under which it was reached.
         estimate: of the size of the space, if there is one.
         diverged: executions that could not follow their plan.
 
     Raises:
-        TypeError: a kind that promises something, and not from :func:`judge`.
+        TypeError: a kind that promises something, not made by :func:`judge`.
     """
 
     kind: VerdictKind
@@ -128,17 +128,17 @@ class Verdict:
 
 
 def has_seen_a_failure(verdict: Verdict) -> bool:
-    """Whether a failure was seen that is not reported as one, as no replay confirms it."""
+    """Whether a failure was seen that is not reported as one, because no replay confirms it."""
     return any(caveat.kind is CaveatKind.UNCONFIRMED for caveat in verdict.caveats)
 
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """What a verdict is made of: what was executed, and what went wrong with it.
+    """What a verdict is based on: what was executed, and what went wrong with it.
 
     Parameters:
         options: of the exploration.
-        strategy: what searched; ``None`` if there never was a choice between tasks.
+        strategy: the search strategy; ``None`` if there never was a choice between tasks.
         has_searched: the strategy had its turn at all.
         executions: executions made.
         seconds: wall time, in seconds.
@@ -146,7 +146,7 @@ class Evidence:
         diverged: executions that could not follow their plan.
         interrupted: the user stopped it.
         hung: the message of an execution that hung or waited for something outside, or "".
-        uncontrolled: what ran outside our control, or unseen, with how often.
+        uncontrolled: what ran outside our control, or unseen, and how often.
         skipped: functions whose data accesses could not be made visible, with the reason.
         notes: further caveats.
         unseen: what the runtime never sees, see :func:`unseen`.
@@ -200,7 +200,7 @@ def judge(evidence: Evidence) -> Verdict:
 
 
 def _case(evidence: Evidence, limits: tuple[Caveat, ...]) -> tuple[VerdictKind, str]:
-    """The strongest case that the evidence allows, and why it is this one."""
+    """The strongest kind that the evidence allows, and why it is this one."""
     if evidence.failures:
         return VerdictKind.FAILED, "a failure was found, and confirmed by replaying it"
     if evidence.hung:
@@ -260,7 +260,7 @@ def caveats(evidence: Evidence) -> tuple[Caveat, ...]:
 
 
 def unseen(options: ExploreOptions) -> str:
-    """What the happens-before graph does not have, so that a reduction by it proves nothing.
+    """What the happens-before graph lacks, so that a reduction by it proves nothing.
 
     The premise of partial-order reduction is CHESS's (OSDI 2008, section 4.4.2): two
     executions with the same graph are at the same state.

@@ -1,6 +1,6 @@
 """The first executions: they find functions and racy places, before the strategy has its turn.
 
-CHESS primes the pump so that lazy initialisation is over (OSDI 2008, section 4.2).
+CHESS does the same, so that lazy initialisation is over (OSDI 2008, section 4.2).
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ MOST = 6
 
 
 class WarmUp:
-    """Makes the first executions, and looks closer at a failure of one of them.
+    """Makes the first executions, and examines a failure of one of them.
 
     Parameters:
         exploration: whose executions they are.
 
     Attributes:
-        is_over: the accesses of the test have been seen, as far as they ever are.
+        is_over: the accesses of the test have been seen, as far as they ever will be.
     """
 
     def __init__(self, exploration: Ongoing) -> None:

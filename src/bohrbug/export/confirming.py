@@ -95,7 +95,7 @@ def interpreter_at(path: str) -> Interpreter:
         run = subprocess.run([path, "-c", _ASK], capture_output=True, timeout=60, check=True)
         version, has_gil, has_pytest = json.loads(run.stdout)
     except (OSError, subprocess.SubprocessError, ValueError) as error:
-        raise ValueError(f"{path} is no Python interpreter: {error}") from error
+        raise ValueError(f"{path} is not a Python interpreter: {error}") from error
     return Interpreter(path, version, has_gil, has_pytest)
 
 

@@ -21,15 +21,15 @@ class CannotExport(ValueError):
 
 _KINDS = {
     OutcomeKind.RACE: (
-        "a data race is no failure that ordinary threads show: the test passes whatever the order "
-        "of the two accesses; export a failure that it leads to, if there is one"
+        "ordinary threads don't show a data race: the test passes whatever the order "
+        "of the two accesses; export a failure that the race leads to, if there is one"
     ),
     OutcomeKind.LIVELOCK: (
         "a livelock goes on for ever: ordinary threads would have to be forced for ever, too"
     ),
-    OutcomeKind.STEP_LIMIT: "it was ended at the limit of steps, which is no failure of the test",
+    OutcomeKind.STEP_LIMIT: "the limit of steps ended it, which is not a failure of the test",
     OutcomeKind.INVARIANT: "the invariant that failed is not in the file",
-    OutcomeKind.INTERRUPTED: "it was interrupted, which is no failure of the test",
+    OutcomeKind.INTERRUPTED: "it was interrupted, which is not a failure of the test",
     OutcomeKind.PASSED: "the execution in the file passed",
 }
 
@@ -69,8 +69,8 @@ def _reason_of(operation: Operation, value: Choice) -> str | None:
             # Nothing happened.
             return None
         if isinstance(value, int) and cancelled_task(operation.resource, value) is not None:
-            return "it cancels a task by choice, which ordinary programs have nobody for"
-        return "it lets a call fail, which ordinary programs have nobody for"
+            return "it cancels a task by choice, which nobody does in an ordinary program"
+        return "it lets a call fail, which nobody does in an ordinary program"
     if operation.kind in (EXECUTE, SIGNAL):
         return f"it has an operation ({operation.kind.name}) that can't be held up by pausing"
     return None

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple, Protocol
 from weakref import WeakSet
 
-from bohrbug.accelerator import twin
+from bohrbug.accelerator import with_fast_path
 from bohrbug.model.operation import Kind, Operation, Point, ResourceId, Site, TaskId
 from bohrbug.model.plan import ResourceEvent
 from bohrbug.model.site import point_of, quick_site_of
@@ -95,7 +95,7 @@ def numbers_of(trace: Trace) -> list[int]:
     return numbers
 
 
-@twin
+@with_fast_path
 def numbered(
     tasks: list[TaskId],
     operations: list[Operation],
@@ -112,7 +112,7 @@ def numbered(
     return [number(*step) for step in zip(tasks, operations, strict=True)]
 
 
-@twin
+@with_fast_path
 def neighbours(
     numbers: list[int], doings: dict[int, Doing], known: set[tuple[int, int]]
 ) -> list[tuple[int, int]]:

@@ -1,19 +1,19 @@
 """Data races by happens-before, in the manner of FastTrack.
 
-FastTrack (Flanagan and Freund, PLDI 2009) rests on the observation that a
+FastTrack (Flanagan and Freund, PLDI 2009) is based on the observation that a
 moment of a task need not be compared as a whole vector clock: one number, an
 *epoch*, says which moment of which task it is, and an earlier access happens
 before a later one exactly if the later task's clock has reached its epoch.
 
-Three things differ from the paper, all for the sake of what the results are used
-for.  A variable remembers an epoch for each *place* that accessed it, not only
+Three things differ from the paper, because of how the results are used.
+A variable remembers an epoch for each *place* that accessed it, not only
 for each task, because a race is reported with, and turned into scheduling
 points by, both of its places.  A write forgets the earlier accesses of other
 tasks that it is ordered after (what races with them races with the write too), but
 not those that it races with, so that detection goes on precisely after
 the first race of a variable.  And a container is more than one
 variable: accesses to different keys don't conflict with each other, but do
-with those to its whole.
+with those to the whole.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ _PLACE_MASK = (1 << TAG_BITS) - 1
 
 @dataclass(slots=True)
 class Conflict:
-    """A pair of places that raced, with what was seen of the first time.
+    """A pair of places that raced, with what was seen the first time.
 
     Parameters:
         shadow: the variable.
         first_task: index of the task of the earlier access.
-        first_place: where it was; its stack was not kept, as nobody could know
+        first_place: where it was; its stack was not kept, because it was not known
             then that it would be part of a race.
         first_is_write: whether it was a write.
         second_task: index of the task of the later access.
@@ -69,8 +69,8 @@ class RaceDetector(Clocks):
     """Finds the data races of one execution.
 
     Parameters:
-        stack: gives the stack of a task that is running.
-        locks_held: gives what a task that is running holds.
+        stack: returns the stack of a running task.
+        locks_held: returns what a running task holds.
         known: pairs of places that raced in earlier executions; their stacks
             are not taken again.  Pairs that are found are added.
     """
@@ -110,11 +110,11 @@ class RaceDetector(Clocks):
 
         Parameters:
             shadow: the variable.
-            task_index: who reads.
+            task_index: the task that reads.
             place: where.
 
         Returns:
-            a race of this access with an earlier one, or ``None``.
+            A race of this access with an earlier one, or ``None``.
         """
         return self._take_in(shadow, task_index, place, False)
 
@@ -160,9 +160,9 @@ class RaceDetector(Clocks):
         container = shadow.container
         shadow.sole = SEVERAL
         if shadow.shared or (container is not None and container.shared):
-            # What it conflicts with may be forgotten already.
+            # The accesses that it conflicts with may be forgotten already.
             self.shared_places.add(place)
-        # A write makes the variable forget what it is ordered after.
+        # A write makes the variable forget the accesses that it is ordered after.
         earlier = [
             (shadow.writes, shadow.reads, is_write),
             (shadow.item_writes, shadow.item_reads, is_write),
@@ -170,7 +170,7 @@ class RaceDetector(Clocks):
         if container is not None:
             container.sole = SEVERAL
             # A write of one item does not come after what others
-            # do to other items, so it makes nobody forget the whole's accesses.
+            # do to other items, so no access to the whole is forgotten for it.
             earlier.append((container.writes, container.reads, False))
         conflict = None
         for writes, reads, forget in earlier:
@@ -268,7 +268,7 @@ class RaceDetector(Clocks):
     # -- results -----------------------------------------------------------------
 
     def races(self, task_id: Callable[[int], TaskId] = str) -> list[Race]:
-        """The races for people, one for each pair of places, in the order they were found.
+        """The races as reported, one for each pair of places, in the order they were found.
 
         Not those on objects that keep themselves whole: their order matters, but is no race.
 
@@ -295,7 +295,7 @@ class RaceDetector(Clocks):
 
 
 _WHOLE = frozenset({"_lru_cache_wrapper"})
-"""Names of types in C whose objects say that they may be called by several threads at once."""
+"""Names of types in C whose objects document that several threads may call them at once."""
 
 
 def _kind(is_write: bool) -> Kind:

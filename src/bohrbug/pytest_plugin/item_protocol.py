@@ -177,7 +177,9 @@ class ItemProtocol:
         failures = result.failures
         is_in_wide_loop = async_items.is_in_wide_loop(item)
         if foreign_loops.found:
-            self._has_to_run_as_always(f"{foreign_loops.found} is no event loop of asyncio's own")
+            self._has_to_run_as_always(
+                f"{foreign_loops.found} is not an event loop of asyncio's own"
+            )
             return
         if is_in_wide_loop and not remembered and failures and failures[0].execution == 1:
             self._has_to_run_as_always("in event loops of their own they fail at once")

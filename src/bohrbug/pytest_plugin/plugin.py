@@ -68,7 +68,7 @@ def register(config: pytest.Config) -> None:
         except ReproductionError as error:
             raise pytest.UsageError(f"bohrbug: {error}") from error
         if reproduction.target.get("kind") != "pytest":
-            raise pytest.UsageError(f"bohrbug: {file} is of no pytest test; use: bohrbug replay")
+            raise pytest.UsageError(f"bohrbug: {file} is not of a pytest test; use: bohrbug replay")
         if config.args_source is not pytest.Config.ArgsSource.ARGS:
             config.args = [argument_for(reproduction.target, config.rootpath)]
     if tuple(int(part) for part in pytest.__version__.split(".")[:2]) < (8, 4):
@@ -140,7 +140,7 @@ class BohrbugPlugin:
     def _why_plain(self, item: pytest.Item) -> str | None:
         """Why a test is run as always; ``None`` if it is explored."""
         if not isinstance(item, pytest.Function):
-            return f"{type(item).__name__} is no Python function"
+            return f"{type(item).__name__} is not a Python function"
         if internals.is_hypothesis_test(item):
             return "hypothesis draws other examples in each execution"
         return async_items.why_as_always(item)

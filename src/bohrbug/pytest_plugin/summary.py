@@ -174,7 +174,7 @@ class Summary:
         if not self.untimely:
             return
         reporter.line(
-            "would fail if a timeout or a sleep ended although other tasks could still run "
+            "would fail if a timeout or a sleep ended while other tasks could still run "
             "(--bohrbug-timeouts=early makes it a failure):"
         )
         self._some(reporter, self.untimely)

@@ -27,7 +27,7 @@ def _ordinal(number: int) -> str:
 
 
 class _Speaker:
-    """Calls events by names that tell them apart, and tasks by all their names only once."""
+    """Gives events names that tell them apart, and tasks all their names only once."""
 
     def __init__(self, names: Names, several: set[object]) -> None:
         self._names = names
@@ -81,7 +81,7 @@ def _chained(orderings: tuple[Ordering, ...]) -> list[list[Event]]:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A part of the sentence that stands on a line of its own where there is room.
+    """A part of the sentence that gets a line of its own where there is room.
 
     Parameters:
         words: of the part.
@@ -171,16 +171,16 @@ def evidence_in_words(cause: Cause) -> str:
             else "different schedules"
         )
         return (
-            f"Checked on {scope}: all {cause.met:,} in which this is so fail in this way, "
-            f"none of the {cause.unmet:,} others does."
+            f"Checked on {scope}: it fails in this way in all {cause.met:,} that meet this "
+            f"condition, and in none of the {cause.unmet:,} others."
         )
     if cause.strength is Strength.SUFFICIENT:
-        text = f"Checked: all {plural(cause.met, 'different schedule')} in which this is so "
-        text += "fail in this way"
+        text = "Checked: it fails in this way in all "
+        text += f"{plural(cause.met, 'different schedule')} that meet this condition"
         if cause.unmet_failed:
-            return f"{text}; {cause.unmet_failed:,} of {cause.unmet:,} others do too."
-        return f"{text}; none of {cause.unmet:,} others does."
+            return f"{text}, and in {cause.unmet_failed:,} of {cause.unmet:,} others."
+        return f"{text}, and in none of {cause.unmet:,} others."
     return (
-        f"Checked: none of {plural(cause.unmet, 'different schedule')} in which this is not so "
-        f"fails in this way, {cause.met_failed:,} of {cause.met:,} others do."
+        f"Checked: it fails in this way in none of {plural(cause.unmet, 'different schedule')} "
+        f"that don't meet this condition, and in {cause.met_failed:,} of {cause.met:,} others."
     )

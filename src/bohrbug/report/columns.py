@@ -1,4 +1,4 @@
-"""The schedule as people read it: one column per task, or one column with the task in a gutter."""
+"""Draws the schedule: one column per task, or one column with the task in a gutter."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ _INDENT = 2
 _GAP = 2
 _WIDEST_PLACE = 26
 _MOST_IN_PIECES = 0.25
-"""Share of the rows that columns may show in pieces; beyond it one column reads better."""
+"""Share of the rows that columns may break; beyond it one column reads better."""
 
 
 def draw_schedule(paper: Paper, schedule: Schedule, names: Names) -> None:
-    """Print a schedule in columns if they fit, else with the task in a gutter."""
+    """Print a schedule in columns if they fit, otherwise with the task in a gutter."""
     if not schedule.rows:
         return
     layout = _Layout(paper, schedule, names)
@@ -43,7 +43,7 @@ def draw_schedule(paper: Paper, schedule: Schedule, names: Names) -> None:
 def wrapped_source(source: Text, width: int) -> list[Text]:
     """A source line in lines of at most ``width`` characters, broken where code may be broken.
 
-    That is at a space, behind an opening bracket or a comma, or before a member's name; within a
+    That is at a space, after an opening bracket or a comma, or before a member's name; within a
     name only if there is no such place in the last two thirds of a line.
     """
     lines: list[Text] = []
@@ -94,7 +94,7 @@ class _Layout:
         self.place_width = min(
             max((len(_place(row)) for row in schedule.rows), default=0), _WIDEST_PLACE
         )
-        # Where the words stand, if they stand beside the source lines of a task.
+        # Where the words go, if they are beside the source lines of a task.
         self.sources: dict[TaskId, int] = {}
         self.columns = self._column_widths()
 
@@ -110,13 +110,13 @@ class _Layout:
             return {}
         wishes = {task: self._wish(task, beside=False) for task in tasks}
         widths: dict[TaskId, int] = {}
-        # The modest get what they want, the others share the rest evenly.
+        # Narrow columns get what they want, the others share the rest evenly.
         for left, task in zip(
             range(len(tasks), 0, -1), sorted(tasks, key=wishes.__getitem__), strict=True
         ):
             widths[task] = min(wishes[task], room // left)
             room -= widths[task]
-        # What is left lets the words of a task stand beside its source lines.
+        # The rest lets the words of a task go beside its source lines.
         missing = {task: max(self._wish(task, beside=True) - widths[task], 0) for task in tasks}
         for task in sorted(tasks, key=missing.__getitem__):
             if missing[task] <= room:
@@ -130,7 +130,7 @@ class _Layout:
         return {task: widths[task] for task in tasks}
 
     def _is_in_pieces(self, row: Line | Waits | Timeout, width: int) -> bool:
-        """Whether so many cells break a source line, or what is said of it into more than two."""
+        """Whether this width breaks the source line, or its words into more than two lines."""
         indent = _INDENT if row.source else 0
         return len(row.source) > width or len(self._words(row)[0]) > 2 * (width - indent)
 
@@ -164,7 +164,7 @@ class _Layout:
         return min(max(header, source, words + _INDENT), 80) + 1
 
     def _words(self, row: Line | Waits | Timeout) -> tuple[str, str]:
-        """What the tool says of a row, and the style to say it in."""
+        """What the tool says about a row, and the style to say it in."""
         if isinstance(row, Line):
             words = f"{self.paper.glyphs.dash} {', '.join(row.operations)}"
             return words, "bold" if row.conflicting else QUIET
@@ -296,7 +296,7 @@ class _Layout:
     # -- what a task does, in one cell ----------------------------------------------
 
     def _cell(self, row: Line | Waits | Timeout, width: int) -> list[Text]:
-        """The source line, and what the tool says of it, wrapped to a width."""
+        """The source line, and what the tool says about it, wrapped to a width."""
         paper = self.paper
         source = paper.text(row.source)
         words = paper.text(*self._words(row))
@@ -366,7 +366,7 @@ class _Layout:
             shown = row.task
 
     def _aligned(self, width: int) -> int:
-        """Where words can stand below each other, but for those behind longer source lines."""
+        """Where words can be aligned, except after longer source lines."""
         cells = [
             (len(row.source), len(self._words(row)[0]) + 2)
             for row in self.schedule.rows
@@ -379,7 +379,7 @@ class _Layout:
         return 0
 
     def _draw_tasks(self, gutter: int) -> None:
-        """Who is who: a line for each of the first tasks."""
+        """Name the tasks: a line for each of the first ones."""
         paper = self.paper
         tasks = self.schedule.tasks
         for task in tasks[:12]:
@@ -393,7 +393,7 @@ class _Layout:
     def _cells_in_gutter(
         self, row: Line | Waits | Timeout | End, width: int, narrow: bool
     ) -> list[Text]:
-        """The lines of a row; where there is little room its place is one of them."""
+        """The lines of a row; if there is little room, its place is one of them."""
         paper = self.paper
         if isinstance(row, End):
             message = paper.text(f"{paper.glyphs.failed} {row.message}", FAILED)

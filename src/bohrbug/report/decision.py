@@ -151,7 +151,7 @@ class DecisionReport:
         """Print all steps that were done."""
         paper, names = self._paper(view), names_of(view)
         if not len(view.trace):
-            paper.put(paper.text("no step was done yet"))
+            paper.put(paper.text("no steps yet"))
             return
         only = None if view.decision is None else list(range(len(view.trace)))
         schedule = schedule_of(view.trace, view.trace.preemptions(), names, full=True, only=only)

@@ -30,7 +30,7 @@ _SECONDS = re.compile(r"(?:timeout\s*=|\b(?:wait|join|sleep)\()\s*(\d+(?:\.\d+)?
 
 
 class _Mentioned:
-    """Tasks are introduced once with all their names, later only by their id."""
+    """Introduces tasks once with all their names, and later only by their id."""
 
     def __init__(self, names: Names) -> None:
         self._names = names
@@ -116,7 +116,7 @@ def _late_clause(trace: Trace, told: Sequence[Story], names: Names, mentioned: _
 def _clauses(
     trace: Trace, told: Sequence[Story], names: Names, mentioned: _Mentioned
 ) -> Iterator[str]:
-    """One clause for each preemption; for all at once by which one task is late for another."""
+    """One clause for each preemption; one for all those by which one task is late for another."""
 
     def kind(story: Story) -> object:
         if not story.late:
@@ -182,12 +182,12 @@ def _data_choices(trace: Trace, names: Names) -> str:
 def _faults(trace: Trace, names: Names) -> str:
     """A sentence about calls that were made to fail, or a task that was cancelled.
 
-    It has a space before it, and is empty where there is none.
+    It starts with a space, and is empty where there is none.
     """
     made = [_fault(trace, step, names) for step in trace.faults()]
     if not made:
         return ""
-    return f" It takes {'a fault' if len(made) == 1 else 'faults'}: {' and '.join(made)}."
+    return f" It needs {'a fault' if len(made) == 1 else 'faults'}: {' and '.join(made)}."
 
 
 def _fault(trace: Trace, step: int, names: Names) -> str:
@@ -203,7 +203,7 @@ def _fault(trace: Trace, step: int, names: Names) -> str:
 
 
 def _stretch_end(trace: Trace, last: int, steps: TaskSteps, names: Names) -> str:
-    """Why a stretch of one task came to its end, without a preemption."""
+    """Why a stretch of one task ended, without a preemption."""
     task = trace.tasks[last]
     if trace.operations[last].kind is END:
         return "until it ends"
@@ -303,8 +303,8 @@ def explain(
         trace: the minimised execution.
         essential: the steps that begin with an essential preemption.
         names: what to call things.
-        as_example: the cause was told, and this is only how it comes about in this schedule.
-        example: with what an example begins.
+        as_example: the cause was shown, and this is only how it happens in this schedule.
+        example: how an example begins.
 
     Returns:
         A sentence such as "It fails when task 0.1 (Thread-1, deposit) is

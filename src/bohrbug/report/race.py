@@ -25,27 +25,27 @@ _LOOKS_LIKE = {
         " statistic, not if anything depends on the number."
     ),
     RacePattern.CHECK_THEN_ACT: (
-        "Looks like check-then-act: when it acts, the answer of the test may be old."
+        "Looks like check-then-act: when it acts, the result of the test may be out of date."
     ),
     RacePattern.DOUBLE_CHECKED_LOCKING: (
         "Looks like double-checked locking: read without the lock, and again under it. It works if"
-        " what is published is complete when it is written, and not changed after."
+        " the published object is complete when it is written, and not changed afterwards."
     ),
     RacePattern.IDEMPOTENT_WRITE: (
         "Both seem to write the same value. That does no harm by itself, but often shows that two"
         " tasks do what one was meant to do."
     ),
     RacePattern.ATOMIC_CONTAINER_CALL: (
-        "Looks like two calls that the container does at once, so that it stays whole; which comes"
-        " first is left open."
+        "Looks like two calls that the container executes atomically, so it stays consistent; their"
+        " order is open."
     ),
     RacePattern.REFERENCE_COUNT: (
-        "Looks like a reference count, which goes up and down: when one change is lost, what it"
-        " counts is freed too early or never."
+        "Looks like a reference count, which goes up and down: when one change is lost, the"
+        " counted object is freed too early or never."
     ),
     RacePattern.FREED: ("One frees the memory that the other still uses, or is about to use."),
     RacePattern.DIFFERENT_BITS: (
-        "The read seems to look at other bits of the word than the write changes. That does no harm"
+        "The read seems to use other bits of the word than the write changes. That does no harm"
         " as long as nothing else writes the word."
     ),
     RacePattern.PUBLICATION: (
@@ -60,11 +60,11 @@ _TRIANGULAR = (
     " made, so orders are possible that no interleaving shows."
 )
 _MAY_BE_ATOMIC = (
-    "The processor has seen it, for which an atomic load or store is one like any other: if the"
-    " source says that both are atomic, it is no race."
+    "The processor reported it, and can't tell an atomic load or store from a plain one: if the"
+    " source says that both are atomic, it is not a race."
 )
 _NOT_TRIANGULAR = (
-    "It is not triangular in the execution that was looked at: there no store of the same task,"
+    "It is not triangular in the execution that was examined: there no store of the same task,"
     " which x86 might hold back, came before the load."
 )
 
@@ -135,8 +135,8 @@ def _draw_access(paper: Paper, access: Access, names: Names, order: str) -> None
 
 _OVER_AWAIT = {
     RacePattern.LOST_UPDATE: (
-        "A lost update: what is written is made of what was read before the await, so that the"
-        " write in between is undone."
+        "A lost update: the value written depends on what was read before the await, so the"
+        " write in between is lost."
     ),
     RacePattern.CHECK_THEN_ACT: (
         "Check-then-act: the test was made before the await, and another task has written since."

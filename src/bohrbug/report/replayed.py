@@ -62,9 +62,7 @@ def _tally(failure: Failure, replayed: Replay) -> str:
     if replayed.difference is not None:
         words += f"\nthe first replay that differs: {replayed.difference}"
     if failure.happens_afresh is False and replayed.reproduced < replayed.times:
-        words += (
-            "\nso it was when it was found: the failure needs what earlier executions leave behind"
-        )
+        words += "\nas when it was found: the failure needs what earlier executions leave behind"
     return words
 
 
@@ -81,16 +79,16 @@ def _misfits(misfits: AlignmentDiff) -> Iterator[str]:
     yield from _each("gone", misfits.gone)
     yield from _each("new", misfits.new)
     for line in misfits.points[:MOST_LINES]:
-        yield f"  no scheduling point any more, as the access is gone: {_place(line)}: {line.text}"
+        yield f"  no longer a scheduling point, as the access is gone: {_place(line)}: {line.text}"
     yield from _more(len(misfits.points), "gone")
     for info in misfits.tasks_gone[:MOST_LINES]:
-        yield f"  task {info.id} ({info.name}) is not started any more"
+        yield f"  task {info.id} ({info.name}) is no longer started"
     for info in misfits.tasks_new[:MOST_LINES]:
         yield f"  task {info.id} ({info.name}) is new"
     late = misfits.late
     if late is not None:
         where = "" if late.line is None else f" at {_place(late.line)}: {late.line.text}"
-        yield f"  could not be done when it was due: task {late.task} to {late.kind}{where}"
+        yield f"  not possible when it was due: task {late.task} to {late.kind}{where}"
 
 
 def _each(word: str, lines: tuple[Line, ...]) -> Iterator[str]:

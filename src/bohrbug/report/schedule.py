@@ -1,4 +1,4 @@
-"""The rows of a schedule: which steps of an execution to show, and what to say of each."""
+"""The rows of a schedule: which steps of an execution to show, and what to say about each."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ from bohrbug.report.stories import Story, TaskSteps, is_late, stories
 SHOWN_STEPS = 40
 """Steps shown of a long execution."""
 SHOWN_BEFORE_LOOP = 16
-"""Steps shown of what comes before the steps that repeat for ever."""
+"""Steps shown before the steps that repeat for ever."""
 SHORT_EXECUTION = 60
-"""Executions of at most so many steps are shown as a whole."""
+"""Executions of at most so many steps are shown completely."""
 
 _MOST_OPERATIONS = 4
 
@@ -58,7 +58,7 @@ class Line:
 
 @dataclass(slots=True)
 class Waits:
-    """A task can't go on, or gives way, and another one runs."""
+    """A task can't go on, or yields, and another one runs."""
 
     task: TaskId
     place: str
@@ -69,7 +69,7 @@ class Waits:
 
 @dataclass(slots=True)
 class Preempted:
-    """Control is taken from a task that could have gone on."""
+    """A task that could have gone on is preempted."""
 
     task: TaskId
     by: TaskId
@@ -138,7 +138,7 @@ def _near(indices: Iterable[int], distance: int, end: int) -> set[int]:
 
 
 def _acquisitions(trace: Trace, steps: TaskSteps) -> set[int]:
-    """Where the locks of a deadlock were taken for the last time."""
+    """Where the locks of a deadlock were acquired for the last time."""
     found = set()
     for blocked in trace.outcome.blocked:
         for held in blocked.holding:
@@ -151,7 +151,7 @@ def _acquisitions(trace: Trace, steps: TaskSteps) -> set[int]:
 
 
 def _involved(trace: Trace, core: Iterable[int]) -> set[TaskId]:
-    """The tasks that the failure is about."""
+    """The tasks that the failure concerns."""
     tasks = {trace.tasks[index] for index in core}
     tasks.update(blocked.task for blocked in trace.outcome.blocked[:8])
     if trace.outcome.task is not None:
@@ -164,10 +164,10 @@ def select(
 ) -> set[int]:
     """The steps before ``end`` that are worth showing, at most about ``budget`` of them.
 
-    Steps are taken in the order of what they say about the failure: the
+    Steps are chosen by what they say about the failure: the
     preemptions and what conflicts, the end, where the locks of a deadlock were
-    taken, what the failing task did last, the neighbours of the preemptions,
-    the switches between the tasks that the failure is about.  Of a group that
+    acquired, what the failing task did last, the neighbours of the preemptions,
+    the switches between the tasks that the failure concerns.  Of a group that
     does not fit, the steps nearest to the failure's story come first.
     """
     core = {index for story in told for index in story.steps() if index < end}
@@ -232,7 +232,7 @@ def _same(trace: Trace, first: int, second: int) -> bool:
     return (
         trace.tasks[first] == trace.tasks[second]
         and one.kind is other.kind
-        # Of long native executions the last steps alone have stacks, and places further out.
+        # In long native executions only the last steps have stacks, and places further out.
         and (one.place == other.place or one.resource == other.resource)
     )
 
@@ -254,7 +254,7 @@ def _fold_place(trace: Trace, names: Names, first: int, last: int) -> str:
 
 
 def _words(operations: Sequence[str]) -> list[str]:
-    """Operations at one line, those that repeat counted, those on one resource told together."""
+    """Operations at one line: repeated ones are counted, those on one resource are joined."""
     shown: list[str] = []
     verbs: list[str] = []
     object_of_last = ""
@@ -278,7 +278,7 @@ def choice_in_words(trace: Trace, index: int) -> str:
 
 
 def _is_plumbing(line: Line) -> bool:
-    """Whether a line is in the standard library and nothing of what matters happens there."""
+    """Whether a line is in the standard library and nothing that matters happens there."""
     return not line.conflicting and line.site is not None and is_standard_file(line.site.filename)
 
 
@@ -318,7 +318,7 @@ class _Writer:
         return self.names.place(site), source_line(site), site
 
     def step(self, index: int, previous: int | None, *, alone: bool = False) -> None:
-        """One step; ``previous`` is the step shown before it, if nothing lies between.
+        """Write one step; ``previous`` is the step shown before it, if nothing is in between.
 
         With ``alone``, how control came to its task is left out.
         """
@@ -326,7 +326,7 @@ class _Writer:
         task = trace.tasks[index]
         operation = trace.operations[index]
         if operation.kind is CHOOSE and is_fault(operation.resource) and not trace.choices[index]:
-            # That a call does not fail is nothing to tell.
+            # A call that does not fail is not worth a row.
             return
         if (
             not self.shows_all
@@ -381,19 +381,19 @@ class _Writer:
         self._put(Line(access.task, place, source, [words], [], site, True), operation.kind, True)
 
     def _put(self, line: Line, kind: Kind, follows: bool) -> None:
-        """A row, or a part of the last one, if nothing lies between that and what it tells."""
+        """Add a row, or a part of the last one if nothing is in between."""
         last = self.rows[-1] if self.rows else None
         if follows and isinstance(last, Line) and last.task == line.task:
             if self._joined(last, line, kind):
                 return
             if last.site is None and last.operations == ["begins"]:
-                # That a task begins says nothing when it then goes on.
+                # The beginning of a task says nothing if the task then goes on.
                 self.rows.pop()
         self.rows.append(line)
 
     @staticmethod
     def _joined(last: Line, line: Line, kind: Kind) -> bool:
-        """Whether a line is told by the one before, of the same task, which takes it in then."""
+        """Whether the row before, of the same task, already shows a line; it is merged then."""
         if kind in (CONTINUE, END):
             # That a task goes on or ends is worth a row only where it was preempted before.
             last.steps += line.steps
@@ -401,7 +401,7 @@ class _Writer:
         site = line.site
         is_there = site is None or (last.site is not None and last.site[:2] == site[:2])
         if not is_there and _is_plumbing(last) and _is_plumbing(line):
-            # One row for a stretch in the standard library; which of its lines, says little.
+            # One row for a stretch in the standard library; its individual lines matter little.
             last.source = ""
             is_there = True
         if not is_there or kind is BEGIN:
@@ -424,7 +424,7 @@ class _Writer:
         place, source, _ = self._described(pending)
         last = self.rows[-1] if self.rows else None
         if isinstance(last, Line) and last.task == task and last.operations == ["begins"]:
-            # It has done nothing else yet, and where it stands is said next.
+            # It has done nothing else yet, and the next row shows where it stands.
             self.rows.pop()
         if task in trace.enabled[index] and not trace.yielded[index]:
             self.rows.append(
@@ -447,7 +447,7 @@ class _Writer:
                 else f"waits for {self.names.short_resource(pending.resource)}"
             )
         elif task in trace.enabled[index] or pending.kind.is_data:
-            # Fair scheduling: the program itself did nothing that a reader could see.
+            # Fair scheduling: the program itself did nothing that is visible in the source.
             return
         else:
             what = f"waits for {self.names.awaited(task, pending)}"
@@ -466,14 +466,14 @@ class _Writer:
         self.rows.append(Folded(last - first, tuple(who), place, rounds))
 
     def end(self) -> None:
-        """How it ended: where the failing task raised, or who waits for ever."""
+        """How it ended: where the failing task raised, or which tasks wait for ever."""
         trace = self.trace
         outcome = trace.outcome
         message = outcome.message or outcome.kind.value
         if outcome.kind is OutcomeKind.PASSED:
             return
         if outcome.kind is OutcomeKind.RACE:
-            # Nothing was raised: if it is known when it happened, its accesses stand above.
+            # Nothing was raised: if the moment is known, the accesses are shown above.
             is_known = outcome.race is not None and outcome.race.second.step is not None
             self.rows.append(End(outcome.task if is_known else None, "", "", message))
             return
@@ -502,7 +502,7 @@ class _Writer:
 def _racing(trace: Trace) -> dict[int, list[Access]]:
     """The accesses of the data race that the failure is, by the steps before them.
 
-    Empty if it is another failure, or not known when they were made.
+    Empty if it is another failure, or if the moment of the accesses is unknown.
     """
     race = trace.outcome.race
     if trace.outcome.kind is not OutcomeKind.RACE or race is None:
@@ -583,12 +583,12 @@ def schedule_of(
 
 
 def _without_small_folds(kept: set[int]) -> list[int]:
-    """The steps to show, and those between two of them: a fold of one step takes as much room."""
+    """The steps to show, and single ones between them: a fold of one step takes as much room."""
     return sorted(kept.union([index + 1 for index in kept if index + 2 in kept]))
 
 
 def _tasks_in(rows: Sequence[Row], trace: Trace) -> list[TaskId]:
-    """The tasks of some rows, in the order in which they were started, as far as that is known."""
+    """The tasks of some rows, in the order in which they were started, as far as it is known."""
     seen = {
         row.task
         for row in rows

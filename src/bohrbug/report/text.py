@@ -79,7 +79,7 @@ def _draw_head(
     if where:
         paper.paragraph(paper.prose(where), 2, 4)
     if let_pass := failure.trace.uncontrolled.misuses_let_pass:
-        paper.paragraph(paper.text(f"behind misuse that is allowed: {', '.join(let_pass)}"), 2, 4)
+        paper.paragraph(paper.text(f"after allowed misuse: {', '.join(let_pass)}"), 2, 4)
     paper.paragraph(paper.text(how_found(failure, executions, seconds, glyphs.dash), QUIET), 2, 4)
 
 

@@ -191,6 +191,6 @@ def _draw_covered(paper: Paper, sentences: tuple[str, ...], verbose: bool) -> No
     members = len(sentences) - 1
     if members > MOST_SENTENCES and not verbose:
         # The last one is on all members; what they promise together stands in the reason.
-        sentences = (sentences[-1], f"by {members} strategies; -v tells what by each")
+        sentences = (sentences[-1], f"by {members} strategies; -v shows what each covered")
     for sentence in sentences:
         paper.paragraph(paper.text(f"covered: {sentence}"), 2, 4)

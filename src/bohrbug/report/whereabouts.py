@@ -227,7 +227,7 @@ def _not_blocked(at: Whereabouts, standing: Standing, names: Names) -> str:
     if at.is_over:
         return f"{who} is ready, and does not go on: the execution ends here."
     if not at.follows:
-        return f"{who} is ready; this replay does not follow the plan any more."
+        return f"{who} is ready; this replay no longer follows the plan."
     if at.runs_next(task):
         return f"{who} is ready, and runs next."
     text = f"{who} is ready"
@@ -245,5 +245,5 @@ def _not_blocked(at: Whereabouts, standing: Standing, names: Names) -> str:
     is_between = now is None or now.readiness is not Readiness.RUNNING
     runs = at.trace.tasks[at.step] if is_between and at.step < len(at.trace) else at.running
     goes_on = at.goes_on_at(task)
-    when = "does not go on any more" if goes_on is None else f"goes on at step {goes_on}"
+    when = "does not go on again" if goes_on is None else f"goes on at step {goes_on}"
     return f"{text}: the plan runs task {names.task(runs)}, and task {task} {when}."

@@ -1,4 +1,4 @@
-"""What an exploration needs of a runtime, whatever platform it is for."""
+"""What an exploration needs from a runtime, on any platform."""
 
 from __future__ import annotations
 
@@ -15,23 +15,24 @@ from bohrbug.model.trace import Trace
 @plain
 @dataclass(slots=True)
 class Executed:
-    """What executing a plan tells besides the trace.
+    """What executing a plan shows besides the trace.
 
     Parameters:
         trace: of the execution.
         tasks: how many tasks there were.
-        found: data accesses that matter, by what was seen, and are no scheduling points in it.
-        changes: what else is different in executions from now on: so many operations conflict
-            that did not, or are seen that were not.
-        has_learned: the runtime sees more of the test now than it did, so that another process
+        found: data accesses that matter, according to what was seen, and are not scheduling points
+            in it.
+        changes: how many other differences there are in executions from now on: operations that
+            conflict and did not before, or are seen and were not.
+        has_learned: the runtime sees more of the test now than before, so that another process
             has to execute the plan, too, to see as much.
-        saw_all: all that could be seen of accesses to data was seen.
+        saw_all: everything that could be seen of accesses to data was seen.
         is_rare: it called functions that few executions call.
-        missed: it called functions whose accesses it did not tell, and changes of which would not
+        missed: it called functions whose accesses it did not report, and whose changes would not
             be looked for again: the order of its steps does not depend on them.
         free_threaded_only_steps: steps that begin with a preemption which a build of Python with
             the GIL could not make.
-        nudged: a task that span was made to yield, at a moment that real time chose.
+        nudged: a spinning task was made to yield, at a moment that real time chose.
     """
 
     trace: Trace
@@ -47,31 +48,31 @@ class Executed:
 
     @property
     def new_points(self) -> int:
-        """How many places are scheduling points, or conflict, in executions from now on only."""
+        """How many places are scheduling points, or conflict, only in executions from now on."""
         return len(self.found) + self.changes
 
 
 Foresight = Callable[[int], Iterable[Plan]]
-"""Gives plans that will be executed, soon or later, at most so many."""
+"""Returns at most so many plans that will be executed, sooner or later."""
 
 
 @runtime_checkable
 class Foreseeing(Protocol):
-    """A runtime that is faster if it knows what will come."""
+    """A runtime that is faster if it knows the next plans."""
 
     def foresee(self, plans: Foresight | None) -> None:
-        """Know from now on what will come.
+        """Use these plans from now on to look ahead.
 
         Executions and their order are the same as without.
 
         Parameters:
-            plans: asked when a plan is to be executed; ``None`` if nobody knows any more.
+            plans: asked when a plan is to be executed; ``None`` to stop looking ahead.
         """
         ...
 
 
 class Interruptible(Protocol):
-    """An execution that a user may want to end."""
+    """An execution that a user may end."""
 
     def interrupt(self) -> None:
         """End it as soon as possible."""
@@ -82,26 +83,26 @@ class Guard(Protocol):
     """Ends executions that make no progress."""
 
     def start(self) -> None:
-        """Begin to look; does nothing if it has begun."""
+        """Begin to watch; does nothing if it has begun."""
         ...
 
     def stop(self) -> None:
-        """Stop looking; does nothing if it has not begun."""
+        """Stop watching; does nothing if it has not begun."""
         ...
 
 
 class Runtime(Protocol):
     """Executes plans of one test; entered once, around all of its executions.
 
-    What an execution does follows from its plan alone.  What a runtime keeps between executions,
-    such as functions that it has rewritten, only makes more visible of later ones, and each says
-    by :class:`Executed` whether it was so.
+    A plan alone determines what an execution does.  State that a runtime keeps between executions,
+    such as functions that it has rewritten, only makes more visible in later ones, and each says
+    so by :class:`Executed`.
     """
 
     policies: frozenset[type]
     """The policies of plans that it executes."""
     discovers: bool
-    """Which accesses to data there are is found out on the way, and seen in some executions."""
+    """Its accesses to data are discovered during executions, and seen in some of them."""
     unseen: str
     """What the happens-before graph never has, so that a reduction by it proves nothing; or ""."""
     made: int
@@ -109,12 +110,12 @@ class Runtime(Protocol):
 
     @property
     def faults(self) -> str:
-        """Which calls may fail by a data choice, for people; "" where none can."""
+        """Which calls may fail by a data choice, as text; "" where none can."""
         ...
 
     @property
     def accesses(self) -> str:
-        """Of a native program whose accesses to memory are seen, for people; else ""."""
+        """For a native program, whose accesses to memory are seen, as text; otherwise ""."""
         ...
 
     @property
@@ -127,16 +128,16 @@ class Runtime(Protocol):
         ...
 
     def __exit__(self, *exc_info: object) -> None:
-        """Leave everything as it was."""
+        """Restore everything."""
         ...
 
     def guard(self, seconds: float, on_stuck: Callable[[str], object] | None, more: int) -> Guard:
-        """Let something end the executions that hang.
+        """A guard that ends executions that hang.
 
         Parameters:
-            seconds: real seconds without progress after which one does; 0 for never.
+            seconds: real seconds without progress after which an execution hangs; 0 for never.
             on_stuck: called with a message, in a thread of its own, if it can't be ended.
-            more: how many further periods of so many seconds are to pass before that.
+            more: how many further such periods have to pass before that.
         """
         ...
 
@@ -152,19 +153,19 @@ class Runtime(Protocol):
         ...
 
     def point_keys(self) -> Sequence[PlaceKey]:
-        """The accesses that are scheduling points beside those of the plan's conditions."""
+        """The accesses that are scheduling points in addition to those of the plan's conditions."""
         ...
 
     def sources(self) -> Sequence[str]:
-        """The files on which it depends what an execution does."""
+        """The files that determine what an execution does."""
         ...
 
     def counters(self) -> list[int]:
-        """What is counted from one execution to the next, as plain data."""
+        """Counts that continue from one execution to the next, as plain data."""
         ...
 
     def set_counters(self, counters: list[int]) -> None:
-        """Go on counting from what :meth:`counters` gave."""
+        """Continue from what :meth:`counters` returned."""
         ...
 
     def skipped_functions(self) -> tuple[tuple[str, str], ...]:
@@ -173,7 +174,7 @@ class Runtime(Protocol):
 
 
 class NoGuard:
-    """The guard of a runtime that ends by itself what hangs."""
+    """The guard of a runtime that ends hanging executions by itself."""
 
     def start(self) -> None:
         """See :class:`Guard`."""

@@ -1,4 +1,4 @@
-"""The strategy for whoever names none: all that there is, without a choice to make."""
+"""The default strategy: a portfolio of all others."""
 
 from __future__ import annotations
 
@@ -25,40 +25,40 @@ from bohrbug.search.strategy import (
 from bohrbug.search.surw import SelectivelyUniform
 
 BEGINNING = 50
-"""Executions in which a systematic member has the less turns the more it has to do."""
+"""The first executions, in which a systematic member has fewer turns the more it has to do."""
 
 BEGINNING_SHARES = ((100.0, 0.4), (1_000.0, 0.3), (math.inf, 0.2))
-"""Executions that a systematic member takes at most, and the part of the turns that it has then."""
+"""Executions that a systematic member takes at most, and its share of the turns then."""
 
 AFFORDABLE = 100_000
-"""Executions that a systematic member may need to come to its end where there is no budget."""
+"""Executions that a systematic member may need to complete where there is no budget."""
 
 SYSTEMATIC_SHARE = 0.6
-"""The part that it has after the beginning, if it can come to its end."""
+"""Its share after the beginning, if it can complete."""
 
 OUT_OF_REACH_SHARE = 0.1
-"""The part that they have, at any time, when none of them can."""
+"""Their common share, at any time, when none of them can."""
 
 PROBES = 16
-"""Executions of randomised members before their estimate is relied on."""
+"""Executions of randomised members before their estimate is used."""
 
 PIECE = 64
 """Executions of a member that another process makes at a time."""
 
 LOOK_AGAIN = 8
-"""Executions, and this part of those before, after which it is looked again, at the latest, which
-member can come to its end."""
+"""Executions, and the fraction of those before, after which to check again, at the latest, which
+member can complete."""
 
 
 class Auto(Dividing):
-    """First the non-preemptive execution, then everything at once, each with a fair share.
+    """First the non-preemptive execution, then all members in turn, each with a fair share.
 
     *Systematic* members are tried in their order: the first is to execute every schedule, those
-    after it every schedule within a bound.  As long as one of them can come to its end within
-    the budget, the first that can has a part of the turns: the less there is to do, the more
+    after it every schedule within a bound.  As long as one of them can complete within
+    the budget, the first that can has a share of the turns: the less there is to do, the larger
     (:data:`BEGINNING_SHARES`), and :data:`SYSTEMATIC_SHARE` once :data:`BEGINNING` executions
     have found nothing.
-    Whether it can is estimated from what the member says itself, and from how many different
+    Whether it can is estimated from what the member itself says, and from how many different
     happens-before classes the *randomised* members meet
     (:class:`~bohrbug.search.estimates.ClassCounts`).  If none can, they take turns in
     :data:`OUT_OF_REACH_SHARE`.
@@ -72,10 +72,10 @@ class Auto(Dividing):
     budget is spent.
 
     Parameters:
-        systematic: members that come to an end; the first is to execute every schedule.
+        systematic: members that can complete; the first is to execute every schedule.
         randomised: members that never do, each with its weight.
         executions: the budget, ``None`` for none.
-        in_large: their weights as long as no systematic member can come to its end; the same if
+        in_large: their weights as long as no systematic member can complete; the same if
             not given.
     """
 
@@ -99,7 +99,7 @@ class Auto(Dividing):
             )
         ]
         self._members = (*self._systematic, *self._randomised)
-        # Asked once, as whether a class follows a protocol takes long to find out.
+        # Checked once, because checking whether a class follows a protocol takes long.
         self._learners = [
             (member, member.strategy)
             for member in self._randomised
@@ -121,14 +121,14 @@ class Auto(Dividing):
     def _begin(self) -> None:
         self._member = self._members[0]
         self._rotation = Rotation(self._randomised)
-        # Of those that can't come to their end each goes a part of its way.
+        # Each of those that can't complete goes a part of its way.
         self._unreachable = Rotation(self._systematic)
         self._novelty = Novelty()
         self._probes = TreeProbes()
         self._has_first = False
         self._plan: Plan | None = None
         self._owed = 0.0
-        # What was owed to whom before the plan that was proposed last.
+        # The credits before the plan that was proposed last.
         self._before: tuple[float, list[float]] | None = None
         # In a worker: its piece.
         self._work: PieceWork | None = None
@@ -143,7 +143,7 @@ class Auto(Dividing):
             member.reset()
         self._begin()
 
-    # -- whose turn it is ------------------------------------------------------------
+    # -- turns -----------------------------------------------------------------------
 
     def next_plan(self) -> Plan | None:
         """See :class:`~bohrbug.search.strategy.Strategy`."""
@@ -205,9 +205,9 @@ class Auto(Dividing):
         return next(share for size, share in BEGINNING_SHARES if self._size <= size)
 
     def _within_reach(self) -> Member | None:
-        """The first systematic member that can come to its end within the budget.
+        """The first systematic member that can complete within the budget.
 
-        Looked for only now and then: an estimate takes as long as a path is deep.
+        Checked only now and then: an estimate takes time in proportion to the depth of a path.
         """
         reachable = self._reachable
         done = self._executions - self._began
@@ -239,12 +239,12 @@ class Auto(Dividing):
         own = member.strategy.estimate if isinstance(member.strategy, Estimating) else None
         size = 0.0 if own is None else own.size
         if member is self._systematic[0] and self._novelty.classes.samples >= PROBES:
-            # What was met at random is a second opinion, and both tend to be too low.
+            # The classes met at random are a second opinion, and both tend to be too low.
             classes = self._novelty.classes.estimate()
             size = size if classes is None else max(size, classes.size)
         return size
 
-    # -- what came of it -------------------------------------------------------------
+    # -- results ---------------------------------------------------------------------
 
     def observe(self, trace: Trace) -> None:
         """See :class:`~bohrbug.search.strategy.Strategy`."""
@@ -279,7 +279,7 @@ class Auto(Dividing):
                 member.strategy.learn(trace)
 
     def _learn(self, trace: Trace, planner: Member, is_remarkable: bool) -> None:
-        """Let the members learn from what another has planned, if it is worth their time."""
+        """Let the members learn from another's execution, if it is worth their time."""
         for member, strategy in self._learners:
             if member is not planner and (is_remarkable or not strategy.learns_slowly):
                 strategy.learn(trace)
@@ -332,7 +332,7 @@ class Auto(Dividing):
     def covered_by_member(self) -> tuple[str, ...]:
         """One sentence for each member that had its turn, and one on what is left.
 
-        When one has executed everything, what the others did adds nothing.
+        When one has executed everything, the others' executions add nothing.
         """
         for member in self._systematic:
             if member.strategy.complete:
@@ -395,7 +395,7 @@ class Auto(Dividing):
             "reachable": None if reachable is None else self._members.index(reachable),
             "began": self._began,
             "looked_at": self._looked_at,
-            # As text, for it may be infinite.
+            # As text, because it may be infinite.
             "size": str(self._size),
         }
 
@@ -424,7 +424,7 @@ class Auto(Dividing):
         self._size = float(state["size"])
 
     def _figures(self) -> State:
-        # They are with what they decide about.
+        # They are stored with what they decide about.
         return {}
 
     def _add_figures(self, figures: State) -> None:
@@ -464,7 +464,7 @@ class Auto(Dividing):
         if state is None:
             return None
         member.out += 1
-        # What is earned is added when it is known how many executions were made.
+        # The reward is added when it is known how many executions were made.
         if member in self._systematic:
             self._owed -= most
         else:

@@ -1,10 +1,10 @@
 """How a search along one path is divided among processes, whatever its nodes are.
 
-The search knows one path: it explores what is below the nodes of it, and nothing else.  Here is
-all that lets there be several of them: where a path hangs in the whole tree, what has to be told
+The search knows one path: it explores what is below its nodes, and nothing else.  This module
+allows several paths: where a path is attached in the whole tree, what has to be reported
 to the owner of the nodes above it, and how the first process puts paths together again
-(:mod:`bohrbug.search.trunk`).  A process that has come to the end of its path goes on with
-another one if it is the first process; else it gives its piece back.
+(:mod:`bohrbug.search.trunk`).  A process that has finished its path continues with
+another one if it is the first process; otherwise it gives its piece back.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from bohrbug.search.trunk import Trunk
 class DividedPath(Systematic, Path[Node], Generic[Node, Insertion]):
     """A search along one path, which may be a piece of a tree.
 
-    Subclasses have the algorithm, and say what there is to know of the path.
+    Subclasses have the algorithm, and define what is known of the path.
     """
 
     _node_type: type[Node]
@@ -54,15 +54,15 @@ class DividedPath(Systematic, Path[Node], Generic[Node, Insertion]):
         raise NotImplementedError
 
     def _known(self, first: int, last: int) -> tuple[dict[int, Node], PathFacts]:
-        """The nodes at these depths, and what there is to know between them; nothing changes."""
+        """The nodes at these depths, and what is known between them; changes nothing."""
         raise NotImplementedError
 
     def _take_over(self, choices: list[Choice], facts: PathFacts) -> None:
-        """Get ready for the path whose nodes are there, of which no execution was seen."""
+        """Get ready for a path whose nodes are there, but of which no execution was seen."""
         raise NotImplementedError
 
     def _count(self, nodes: dict[int, Node], sign: int) -> None:
-        """Nodes come, 1, or go, -1."""
+        """Nodes are added, 1, or removed, -1."""
 
     # -- the path ----------------------------------------------------------------------
 
@@ -71,7 +71,7 @@ class DividedPath(Systematic, Path[Node], Generic[Node, Insertion]):
         self._clear_path()
         self._plan = Plan()
         self._is_fresh = True
-        # The nodes above all that is with other processes; only the first process has it.
+        # The nodes above everything that other processes have; only the first process has it.
         self._trunk: Trunk[Node, Insertion] | None = self._new_trunk()
         self._piece = self._trunk.new_name()
         self._trunk.attach(self._piece, None)
@@ -80,7 +80,7 @@ class DividedPath(Systematic, Path[Node], Generic[Node, Insertion]):
         """Forget the path."""
         self._plan: Plan | None = None
         self._nodes: list[Node | None] = []
-        # Where it hangs, and what the owner of that place has to know.
+        # Where it is attached, and what the owner of that place has to know.
         self._hanging: AttachPoint | None = None
         self._guards: dict[int, Asleep] = {}
         self._insertions: list[Insertion] = []
@@ -88,7 +88,7 @@ class DividedPath(Systematic, Path[Node], Generic[Node, Insertion]):
         self._began: list[Event] | None = None
 
     def _load(self, part: Part[Node]) -> None:
-        """Go on with a part, whatever the path was before."""
+        """Continue with a part, whatever the path was before."""
         self._clear_path()
         self._piece, self._hanging, self._guards = part.name, part.hanging, part.guards
         self._nodes = [part.nodes.get(depth) for depth in range(max(part.nodes, default=-1) + 1)]
@@ -100,7 +100,7 @@ class DividedPath(Systematic, Path[Node], Generic[Node, Insertion]):
         return 0 if self._hanging is None else self._hanging.place.depth + 1
 
     def _tell(self, insertion: Insertion) -> None:
-        """Something is to be inserted at a node above the path."""
+        """An insertion for a node above the path."""
         key = insertion.key
         if key not in self._told:
             self._told.add(key)

@@ -8,14 +8,14 @@ from bohrbug.search.branching import Tally
 from bohrbug.search.strategy import Strategy
 
 State = dict[str, Any]
-"""A strategy, or a piece of its work, as what ``json`` reads and writes."""
+"""A strategy, or a piece of its work, in a form that ``json`` reads and writes."""
 
 VERSION = 4
-"""Of all states; goes up when an older Bohrbug could not go on from what this one writes."""
+"""Of all states; increases when an older Bohrbug could not continue from what this one writes."""
 
 
 class StateError(ValueError):
-    """A state is not one that this strategy can go on from; the message says why."""
+    """A state from which this strategy can't continue; the message says why."""
 
 
 @runtime_checkable
@@ -25,14 +25,14 @@ class Divisible(Strategy, Protocol):
     A *piece* is a part of the work as plain data: some subtrees of the tree of
     schedules, or some indices of a sequence of seeds.  A piece and the whole of the
     work have the same form, the state: what is left to do, and figures of what was
-    done.  Three operations move work about, and none of them loses or doubles any:
+    done.  Three operations move work, and none of them loses or duplicates any:
 
     * the one strategy that knows the whole lets others :meth:`take_piece`;
-    * a new strategy in a worker process takes one with :meth:`restore`, and goes
-      through it as always, until :meth:`next_plan` gives ``None``, or for a while;
-    * the first strategy takes back what has become of it with :meth:`merge`, done or not.
+    * a new strategy in a worker process takes one with :meth:`restore`, and explores
+      it as usual, until :meth:`next_plan` returns ``None``, or for a while;
+    * the first strategy takes back what is left of it with :meth:`merge`, done or not.
 
-    Only the strategy that knows the whole cuts: a worker that has much to do gives its piece
+    Only the strategy that knows the whole divides: a worker that has much to do gives its piece
     back when another has nothing to do, and both get a part of it.
 
     All of them are called between executions: after ``observe``, or after a
@@ -40,11 +40,11 @@ class Divisible(Strategy, Protocol):
     """
 
     def state(self) -> State:
-        """All that is left to do and the figures of what was done, as plain data."""
+        """Everything left to do and the figures of what was done, as plain data."""
         ...
 
     def restore(self, state: State) -> None:
-        """Become what a state tells, whatever this strategy was before.
+        """Restore a state, whatever this strategy was before.
 
         Raises:
             StateError: it was written by another strategy, or is damaged.
@@ -52,13 +52,13 @@ class Divisible(Strategy, Protocol):
         ...
 
     def take_piece(self, most: int, wanted: int = 1) -> State | None:
-        """Part with a piece that comes first in the order of the search.
+        """Hand over a piece that comes first in the order of the search.
 
         Parameters:
             most: the executions that may be spent on it; a piece that can be
                 counted beforehand has no more than these.
-            wanted: how many pieces are asked for now, this one included: what there is need
-                not be cut into more.
+            wanted: how many pieces are requested now, including this one: the work need
+                not be divided into more.
 
         Returns:
             The piece; ``None`` if there is nothing to hand out before what was
@@ -67,7 +67,7 @@ class Divisible(Strategy, Protocol):
         ...
 
     def can_be_cut(self) -> bool:
-        """Whether a piece has enough left for two; quick to find out, and need not be exact."""
+        """Whether a piece has enough left for two; quick to check, and need not be exact."""
         ...
 
     def merge(self, state: State) -> None:
@@ -79,15 +79,15 @@ class Divisible(Strategy, Protocol):
         ...
 
     def lost_a_worker(self) -> None:
-        """A worker process has died; what it had is done again from its last state."""
+        """A worker process has died; its work is repeated from its last state."""
         ...
 
     def position(self) -> int | None:
-        """The place of the plan that was proposed last in the one sequence of all plans.
+        """The index, in the one sequence of all plans, of the plan that was proposed last.
 
-        To be asked before that plan is observed.  Counted from 0; ``None`` if the strategy
+        Only valid before that plan is observed.  Counted from 0; ``None`` if the strategy
         has no such sequence.  Where there is one, the failure with the least position is
-        the one that is found first, however many processes took part.
+        the one reported first, however many processes took part.
         """
         ...
 
@@ -98,11 +98,12 @@ def is_divisible(strategy: Strategy) -> TypeGuard[Divisible]:
 
 
 class Dividing:
-    """How a strategy says how its work is cut: a subclass fills in five methods about plain data.
+    """How a strategy defines how its work is divided: a subclass has five methods on plain data.
 
-    What is the same for all is here: the head by which states are told apart, that a plan
-    that was proposed and not executed is put back before anything is moved, and that figures of
-    what was done go along with a state, and are added up, but for a piece that nobody began.
+    This class has what is the same for all: the head that identifies states, putting back a plan
+    that was proposed and not executed before anything is moved, and the figures of
+    what was done, which go along with a state and are added up, except for a piece that nobody
+    began.
     """
 
     name: str
@@ -113,15 +114,15 @@ class Dividing:
         raise NotImplementedError
 
     def _all(self) -> State:
-        """All that is left to do."""
+        """Everything left to do."""
         raise NotImplementedError
 
     def _become(self, state: State) -> None:
-        """Have what :meth:`_all` or :meth:`_cut` gave to do, and nothing done."""
+        """Take on what :meth:`_all` or :meth:`_cut` returned, with nothing done."""
         raise NotImplementedError
 
     def _cut(self, most: int, wanted: int) -> State | None:
-        """Part with a piece; see :meth:`Divisible.take_piece`."""
+        """Hand over a piece; see :meth:`Divisible.take_piece`."""
         raise NotImplementedError
 
     def _add(self, state: State) -> None:
@@ -133,13 +134,13 @@ class Dividing:
         return {"tally": self._tally.to_json()}
 
     def _add_figures(self, figures: State) -> None:
-        """Add what :meth:`_figures` gave."""
+        """Add what :meth:`_figures` returned."""
         self._tally.add(Tally.from_json(figures["tally"]))
 
     def state(self) -> State:
         """See :class:`Divisible`."""
         self._put_back()
-        # In this order: what is to do may have to be prepared for that.
+        # In this order: what is left to do may have to be prepared for that.
         work = self._all()
         return {**self._head(), **work, "figures": self._figures()}
 
@@ -165,7 +166,7 @@ class Dividing:
             self._add_figures(state["figures"])
 
     def can_be_cut(self) -> bool:
-        """See :class:`Divisible`; pieces of a sequence are small as they are."""
+        """See :class:`Divisible`; pieces of a sequence are small already."""
         return False
 
     def position(self) -> int | None:
@@ -182,7 +183,7 @@ class Dividing:
         return {"strategy": self.name, "version": VERSION}
 
     def _check(self, state: State) -> None:
-        """That a state is of this strategy and this version.
+        """Check that a state is of this strategy and this version.
 
         Raises:
             StateError: it is not.

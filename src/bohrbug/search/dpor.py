@@ -10,20 +10,20 @@ from bohrbug.search.estimates import Estimate, share_of_tree, size_of_growing_tr
 
 
 class OptimalReduction(ReductionPath):
-    """Optimal DPOR: one execution for each happens-before graph, none of them in vain.
+    """Optimal DPOR: one execution for each happens-before graph, none of them redundant.
 
     Abdulla, Aronis, Jonsson and Sagonas, *Optimal dynamic partial order reduction*, POPL
     2014, algorithm 2; *Source sets: a foundation for optimal dynamic partial order
     reduction*, JACM 2017.  After each execution, each race whose second step is new is
     reversed: the events that do not depend on the first step, and then the second, are
-    put into the wakeup tree of the node before the first, unless a task that sleeps there
-    could begin something equivalent.  Nodes are explored depth first, so that memory is
-    taken for one path and its wakeup trees.
+    inserted into the wakeup tree of the node before the first, unless a task that sleeps there
+    could begin something equivalent.  Nodes are explored depth first, so that only one path
+    and its wakeup trees are in memory.
 
-    A sleeping task stays asleep behind the prefix, by the policy
+    A sleeping task stays asleep after the prefix, by the policy
     :class:`~bohrbug.model.plan.Sleeping`.
 
-    What conflicts with what is defined by the happens-before graph
+    The happens-before graph defines what conflicts with what
     (:mod:`bohrbug.model.happens_before`), with the additions that
     :mod:`bohrbug.search.races_of_trace` names.  The premise is that of CHESS: what is not
     in the graph must not matter.
@@ -34,27 +34,27 @@ class OptimalReduction(ReductionPath):
     more, only the part of a reversal that its last event depends on is kept.  That loses no
     graph, but some may then be executed more than once.
 
-    *Several processes.*  All that is known of a subtree is the prefix of its node, who sleeps
-    there, and its wakeup tree; these are plain data, and another process explores the subtree
+    *Several processes.*  Everything known of a subtree is the prefix of its node, the tasks that
+    sleep there, and its wakeup tree; these are plain data, and another process explores the subtree
     with them.  A race that it finds may have to be inserted at a node above the subtree: such
     nodes belong to the first process (:mod:`bohrbug.search.trunk`), where the sequence is inserted
     when the subtree, or what is left of it, comes back.  The order of exploration is free, and
     nothing is executed twice, because:
 
     1. What counts is the order in which the branches of a node are *begun*, however long each
-       takes.  What has begun before sleeps in what is begun later, and an insertion that a
-       branch begun before could begin with is covered by that.
+       takes.  Branches begun before sleep in those begun later, and an insertion that a
+       branch begun before could begin with is covered by that branch.
     2. An insertion that a branch begun *later* could begin with belongs into that one's wakeup
        tree, as if it had been found before.  So of a branch only a leaf is handed out:
-       the nodes on the way to it, where somebody may still sleep, stay in the trunk and take
-       such insertions.  Behind the leaf everything is explored that there is, and nothing
+       the nodes on the way to it, where tasks may still sleep, stay in the trunk and take
+       such insertions.  Below the leaf everything is explored, and nothing
        need be inserted from outside.
     3. The event that stands for a begun branch is the one that was executed; until the branch
        comes back, nothing else is begun at the node or inserted there.
 
     Parameters:
         steps: reverse the first ``steps`` steps of an execution only.
-        waiting_limit: events to keep in wakeup trees; what is beyond it is dropped, and said.
+        waiting_limit: events to keep in wakeup trees; the rest is dropped, and reported.
     """
 
     name = "dpor"
@@ -62,11 +62,11 @@ class OptimalReduction(ReductionPath):
     def restart(self) -> None:
         """See :class:`~bohrbug.search.strategy.Strategy`."""
         super().restart()
-        # The part of the tree that was done, and executions, when it was looked at last.
+        # The part of the tree that was done, and executions, when they were last measured.
         self._share = 0.0
         self._share_at = 0
 
-    # -- what to say -----------------------------------------------------------------
+    # -- reporting -------------------------------------------------------------------
 
     @property
     def redundant(self) -> int:
@@ -93,7 +93,7 @@ class OptimalReduction(ReductionPath):
             if root is not None:
                 self._share = trunk.share_behind(root)
                 self._share_at = self._tally.executions
-            # Else all is with another process, and what was known last has to do.
+            # Otherwise everything is with another process; use what was known last.
             return size_of_growing_tree(self._share_at, self._share, "executions")
         levels: list[tuple[int, int]] = []
         opened = 0

@@ -25,10 +25,10 @@ from bohrbug.search.tree_parts import AttachPoint, PathFacts
 from bohrbug.search.wakeup_tree import Branch
 
 WAITING_LIMIT = 5_000_000
-"""Events in all wakeup trees together, at some 100 bytes each."""
+"""Events in all wakeup trees together, at about 100 bytes each."""
 
 LONG = 2_000
-"""From executions with so many steps only the necessary part of a reversal is kept."""
+"""In executions with so many steps, only the necessary part of a reversal is kept."""
 
 PUT_OFF = 8
 """Reversals of one step that wait until they are inserted into its wakeup tree."""
@@ -37,11 +37,11 @@ PUT_OFF = 8
 class ReductionPath(DividedPath[Node, Insertion]):
     """The algorithm of :class:`~bohrbug.search.dpor.OptimalReduction` along one path.
 
-    It goes depth first through what is below the nodes of it.
+    It explores depth first what is below its nodes.
 
     Parameters:
         steps: reverse the first ``steps`` steps of an execution only.
-        waiting_limit: events to keep in wakeup trees; what is beyond it is dropped, and said.
+        waiting_limit: events to keep in wakeup trees; the rest is dropped, and reported.
     """
 
     def __init__(self, steps: int = BRANCHING_LIMIT, waiting_limit: int = WAITING_LIMIT) -> None:
@@ -128,7 +128,7 @@ class ReductionPath(DividedPath[Node, Insertion]):
             sleepers.append(Sleeper(choice, *names))
         return tuple(sleepers)
 
-    # -- taking in a trace -----------------------------------------------------------
+    # -- observing a trace -----------------------------------------------------------
 
     def observe(self, trace: Trace) -> None:
         """See :class:`~bohrbug.search.strategy.Strategy`."""
@@ -142,14 +142,14 @@ class ReductionPath(DividedPath[Node, Insertion]):
         if trace.divergence is not None:
             end = min(end, trace.divergence.step)
         if end < prefix or (trace.divergence is not None and end <= start):
-            # The branch is given up: what is on its way is not known to exist.
+            # The branch is given up: the steps on its way are not known to exist.
             for _, branches in self._on_the_way:
                 for branch in branches:
                     self._waiting.forget(branch)
             self._note_begun(start, start)
             return
         if self._is_cold:
-            # The races of what was taken over are known to others.
+            # Others know the races of the part that was taken over.
             self._races.take(trace, 0, end)
             self._is_cold = False
         reversals = self._races.take(trace, start, end)
@@ -173,7 +173,7 @@ class ReductionPath(DividedPath[Node, Insertion]):
                 self._insert_reversals(step, node)
 
     def _follow_sleepers(self, start: int, end: int) -> None:
-        """Who sleeps at each node of the new part of the path."""
+        """Determine the tasks that sleep at each node of the new part of the path."""
         nodes, asleep = self._nodes, self._asleep
         if nodes:
             node = nodes[start]
@@ -201,7 +201,7 @@ class ReductionPath(DividedPath[Node, Insertion]):
         return node
 
     def _insert_reversals(self, index: int, node: Node) -> None:
-        """Put the reversals of a node into its wakeup tree, if they lead to something new."""
+        """Insert the reversals of a node into its wakeup tree, if they lead to something new."""
         if not node.reversals:
             return
         sleeping = (*self._asleep[index], *node.done)
@@ -212,10 +212,10 @@ class ReductionPath(DividedPath[Node, Insertion]):
         node.reversals = []
 
     def _new_sequence(self, reversal: Reversal, sleeping: Asleep) -> list[Event] | None:
-        """The sequence of a reversal, if nobody who sleeps could begin something equivalent."""
+        """The sequence of a reversal, if no sleeping task could begin something equivalent."""
         sequence = reversal.sequence()
         if isinstance(reversal.event.choice, int):
-            # Who sleeps was explored first, but an execution may fail before it comes to that.
+            # Sleeping tasks were explored first, but an execution may fail before it gets there.
             sleeping = tuple([each for each in sleeping if each.task == reversal.event.task])
         if first_initial(sleeping, sequence) is not None:
             return None
@@ -237,12 +237,12 @@ class ReductionPath(DividedPath[Node, Insertion]):
         self._on_the_way = []
 
     def _event(self, index: int) -> Event | None:
-        """What the path goes on with at a node."""
+        """The event with which the path continues at a node."""
         if self._is_cold:
             return self._cold_events.get(index)
         return self._races.recorded.event(index)
 
-    # -- how it is cut -----------------------------------------------------------------
+    # -- dividing ----------------------------------------------------------------------
 
     _node_type = Node
     _insertion_type = Insertion
@@ -296,7 +296,7 @@ class ReductionPath(DividedPath[Node, Insertion]):
             self._tell(Insertion(depth, sequence, reversal.uncertain))
 
     def _note_begun(self, start: int, end: int) -> None:
-        """Tell the first events of the branch that a piece is for; none: it is given up."""
+        """Report the first events of the branch that a piece is for; none: it is given up."""
         if start >= self._base:
             return
         assert self._hanging is not None
@@ -309,9 +309,9 @@ class ReductionPath(DividedPath[Node, Insertion]):
 def _by_place(
     trace: Trace, index: int, branches: list[Branch]
 ) -> Iterator[tuple[int, list[Branch]]]:
-    """Where in an execution branches belong that were to be at ``index``.
+    """Where in an execution branches belong that were meant for ``index``.
 
-    A data choice there, which nobody knew of, comes first for those that do not make it.
+    A data choice there, which was not known, comes first for those that do not make it.
     """
     if index not in trace.arities:
         yield index, branches

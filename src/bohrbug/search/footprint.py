@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from bohrbug.accelerator import native, twin
+from bohrbug.accelerator import native, with_fast_path
 from bohrbug.model.operation import EXIT, ROOT, ResourceId
 from bohrbug.model.plan import Choice
 
@@ -63,7 +63,7 @@ if native is not None:
     native.use_events(Event)
 
 
-@twin
+@with_fast_path
 def is_weak_initial(event: Event, sequence: list[Event], start: int = 0, /) -> int | None:
     """Whether ``event`` can come first in something equivalent to an extension of a sequence.
 
@@ -91,7 +91,7 @@ def is_weak_initial(event: Event, sequence: list[Event], start: int = 0, /) -> i
     return len(sequence)
 
 
-@twin
+@with_fast_path
 def first_initial(events: Asleep, sequence: list[Event]) -> int | None:
     """The index of the first of some events that is a weak initial of a sequence.
 
@@ -104,7 +104,7 @@ def first_initial(events: Asleep, sequence: list[Event]) -> int | None:
     return None
 
 
-@twin
+@with_fast_path
 def still_asleep(asleep: Asleep, event: Event) -> Asleep:
     """Who of the sleeping is not woken by an event: it is another's, and does not conflict."""
     task, _, (reads, writes) = event

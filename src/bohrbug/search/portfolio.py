@@ -1,4 +1,4 @@
-"""Several strategies that take turns: a fair share each, and more for what finds new things."""
+"""Strategies that take turns: a fair share each, and more for those that find new behaviour."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ class Member:
 
     Parameters:
         strategy: the strategy.
-        weight: how large its share is in the beginning, relative to the others'.
+        weight: its share in the beginning, relative to the others'.
         weight_in_large: the same in a space that is too large to be exhausted; ``None``: no other.
         executions: those that it has planned.
         novelty: how much new behaviour its last executions showed, from 0 to 1.
-        credit: turns that it is owed.
+        credit: turns that it is due.
         is_over: it has nothing left to execute.
-        out: pieces of it that are with other processes.
+        out: its pieces that other processes have.
     """
 
     strategy: Strategy
@@ -43,13 +43,13 @@ class Member:
 
     @property
     def divisible(self) -> Divisible:
-        """Its strategy, whose work has to be one that can be divided."""
+        """Its strategy, whose work must be divisible."""
         strategy = self.strategy
         assert is_divisible(strategy)
         return strategy
 
     def reset(self) -> None:
-        """Forget all that was learned: the scheduling points have changed."""
+        """Forget everything learned: the scheduling points have changed."""
         self.strategy.restart()
         self.executions, self.novelty, self.credit, self.is_over = 0, 1.0, 0.0, False
         self.out = 0
@@ -59,13 +59,13 @@ class Member:
         return [self.executions, self.novelty, self.credit, self.is_over, self.out]
 
     def merge(self, data: list[Any]) -> None:
-        """Become what :meth:`to_json` wrote."""
+        """Restore what :meth:`to_json` wrote."""
         self.executions, self.novelty, self.credit, self.is_over, self.out = data
 
 
 @dataclass(slots=True)
 class Rotation:
-    """Whose turn it is.  Deterministic, and fair: shares are kept as exactly as turns allow.
+    """Decides whose turn it is.  Deterministic and fair: shares are as exact as turns allow.
 
     Each turn every member is credited with its share, and the one with the most credit has the
     turn and pays for it (smooth weighted round robin).  A member's share is its weight, between
@@ -85,13 +85,13 @@ class Rotation:
         active = self._credit(1)
         if not active:
             return None
-        # The first of those that are owed the most.
+        # The first of those with the most credit.
         member = max(active, key=_credit_of)
         member.credit -= 1.0
         return member
 
     def in_order(self, turns: int) -> list[Member]:
-        """Credit the members with their shares of some turns; who is owed the most comes first."""
+        """Credit the members with their shares of some turns; sort by credit, the most first."""
         return sorted(self._credit(turns), key=_credit_of, reverse=True)
 
     def weight_of(self, member: Member) -> float:

@@ -179,7 +179,7 @@ class ReadsFromFuzzing(DrawnInGenerations):
         text += f", with {self._combinations}"
         if self._since_new:
             text += f", none of them new in the last {self._since_new:,}"
-        return f"{text}; no bound holds for what they missed"
+        return f"{text}; there is no bound on what they missed"
 
     def progress(self) -> str:
         """See :class:`~bohrbug.search.strategy.Strategy`."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from bohrbug.accelerator import native, twin
+from bohrbug.accelerator import native, with_fast_path
 from bohrbug.model.plan import Choice
 from bohrbug.search.footprint import Asleep, Event, Footprint, still_asleep
 
@@ -13,7 +13,7 @@ Clock = list[int]
 """For each task the index behind its last step that happened before; 0 for none."""
 
 
-@twin
+@with_fast_path
 def independent_events(
     tasks: list[int],
     choices: list[Choice],
@@ -45,7 +45,7 @@ def independent_events(
     ]
 
 
-@twin
+@with_fast_path
 def sleepers_along(
     tasks: list[int],
     choices: list[Choice],

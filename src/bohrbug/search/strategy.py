@@ -33,7 +33,7 @@ class Strategy(Protocol):
         ...
 
     def restart(self) -> None:
-        """Begin again: the scheduling points have changed (a new racy site was found)."""
+        """Start again: the scheduling points have changed (a new racy place was found)."""
         ...
 
     @property
@@ -74,7 +74,7 @@ class GivingUp(Protocol):
 
     @property
     def given_up(self) -> int:
-        """Schedules beyond which nothing was executed, since they diverged."""
+        """Schedules after which nothing was executed, because they diverged."""
         ...
 
 
@@ -90,11 +90,11 @@ class Estimating(Protocol):
 
 @runtime_checkable
 class Noticing(Protocol):
-    """A strategy that notices whether executions go on to show something new."""
+    """A strategy that notices whether executions still show something new."""
 
     @property
     def shows_new(self) -> bool:
-        """Whether the second half of them has shown what none before had."""
+        """Whether the second half of them has shown something that none before had."""
         ...
 
 
@@ -106,7 +106,7 @@ class Learning(Protocol):
     """Whether learning costs about as much as an execution, and is for remarkable ones only."""
 
     def learn(self, trace: Trace) -> None:
-        """Take note of an execution that another strategy has planned."""
+        """Learn from an execution that another strategy has planned."""
         ...
 
 
@@ -115,7 +115,7 @@ class Taught(Protocol):
     """A strategy that learns from executions of another process, without their traces."""
 
     def learn_from(self, lessons: dict[str, Any]) -> None:
-        """Take in lessons, as plain data.
+        """Learn from these, as plain data.
 
         Parameters:
             lessons: ``touches``, how resources were touched (see
@@ -130,13 +130,13 @@ class Foresighted(Protocol):
     """A strategy that knows plans before it has seen the traces of those before them."""
 
     def lookahead_plans(self, most: int) -> Sequence[Plan]:
-        """Plans that it will propose, soon or later, whatever the traces are; changes nothing.
+        """Plans that it will propose, sooner or later, whatever the traces are; changes nothing.
 
-        Unless it begins again, or its work is divided, or finds that one of a few is known by then.
+        Unless it starts again, or its work is divided, or finds that one of a few is known by then.
         The last one proposed may be among them.
 
         Parameters:
-            most: how many are of use; those that come first.
+            most: how many are useful; the first ones are returned.
         """
         ...
 

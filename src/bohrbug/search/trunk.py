@@ -1,9 +1,9 @@
-"""The part of a reduced tree that lies above everything that is with other processes.
+"""The part of a reduced tree above everything that other processes have.
 
-Whoever goes through a piece of a tree finds races whose reversal belongs to a node above the
+Exploring a piece of a tree finds races whose reversal belongs to a node above the
 piece.  That node has one owner, the first process, which keeps it here: the *trunk*.  A piece
-hangs at a node of the trunk, its *place*; it owns all nodes below that one.  When it comes back,
-what is left of it becomes another segment of the trunk.
+is attached to a node of the trunk, its *place*; it owns all nodes below that one.  When it comes
+back, what is left of it becomes another segment of the trunk.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ from bohrbug.search.tree_parts import (
 
 
 class Trunk(Generic[Node, Insertion]):
-    """Segments by name, and where pieces hang.
+    """Segments by name, and where pieces are attached.
 
-    Subclasses say how a branch of a node is handed out, and what becomes of an insertion.
+    Subclasses say how a branch of a node is handed out, and what happens to an insertion.
 
     Parameters:
         kind: the class of its nodes.
@@ -51,7 +51,7 @@ class Trunk(Generic[Node, Insertion]):
     # -- what strategies differ in -----------------------------------------------------
 
     def new_node(self, segment: Segment[Node], depth: int) -> Node:
-        """The node at a depth of which only is known how the segment goes on there."""
+        """The node at a depth of which only is known how the segment continues there."""
         raise NotImplementedError
 
     def insert(self, hanging: AttachPoint, insertion: Insertion) -> None:
@@ -63,26 +63,26 @@ class Trunk(Generic[Node, Insertion]):
         raise NotImplementedError
 
     def _unlock(self, part: Part[Node] | None, piece: str, began: Sequence[Event] | None) -> None:
-        """It is known how far the branch has come that a piece was for.
+        """It is known how far the branch of a piece has come.
 
         Parameters:
             part: what is left of the piece.
             piece: its name.
             began: the first events of the branch; none if it is given up; ``None`` if it was not
-                begun, or is none.
+                begun, or does not exist.
         """
         raise NotImplementedError
 
     # -- pieces ------------------------------------------------------------------------
 
     def next_part(self, wanted: int = 1) -> Part[Node] | None:
-        """A part that nobody has: a segment as a whole, or a branch of a node.
+        """A part that no process has: a whole segment, or a branch of a node.
 
         Parameters:
-            wanted: if there are not so many segments, one of them is cut.
+            wanted: if there are fewer segments, one of them is divided.
         """
         while opened := self._opened():
-            # Behind the shallowest open node there should be most.
+            # Most work should be below the shallowest open node.
             name = min(opened, key=lambda each: opened[each])
             segment, depth = self.segments[name], opened[name]
             part: Part[Node] | None
@@ -106,7 +106,7 @@ class Trunk(Generic[Node, Insertion]):
         return None
 
     def _opened(self) -> dict[str, int]:
-        """The segments with something to hand out, and at which depth the first of it is."""
+        """The segments with something to hand out, and the depth of its first."""
         return {
             name: depth
             for name, segment in self.segments.items()
@@ -114,9 +114,9 @@ class Trunk(Generic[Node, Insertion]):
         }
 
     def _cut(self, name: str, depth: int) -> bool:
-        """Divide a segment, at which nothing hangs, below a node; False if nothing is there."""
-        # Segments that have come to their end may hang at the lower part: as nobody is left who
-        # could insert something there, nobody will look for them.
+        """Divide a segment to which nothing is attached, below a node; False if none is there."""
+        # Segments that are finished may be attached to the lower part: as nothing can be inserted
+        # there any more, nobody will look for them.
         segment = self.segments[name]
         nodes = below(segment.nodes, depth)
         if not any(node.waiting for node in nodes.values()):
@@ -166,20 +166,20 @@ class Trunk(Generic[Node, Insertion]):
         return node
 
     def new_name(self) -> str:
-        """A name that nothing has."""
+        """An unused name."""
         self.named += 1
         return str(self.named)
 
-    # -- what hangs where ------------------------------------------------------------
+    # -- attachments -----------------------------------------------------------------
 
     def attach(self, piece: str, hanging: AttachPoint | None) -> None:
-        """Let a piece hang somewhere; ``None``: it is the whole tree."""
+        """Attach a piece somewhere; ``None``: it is the whole tree."""
         self.pieces[piece] = hanging
         if hanging is not None:
             self.segments[hanging.place.segment].users += 1
 
     def detach(self, piece: str) -> None:
-        """A piece has come to its end."""
+        """A piece is finished."""
         hanging = self.pieces.pop(piece, None)
         if hanging is not None:
             self._release(hanging.place.segment)
@@ -193,7 +193,7 @@ class Trunk(Generic[Node, Insertion]):
                 self.segments[segment.above.segment].users += 1
 
     def remove(self, name: str) -> None:
-        """Take a segment away at which nothing hangs, and whose place something else takes."""
+        """Remove a segment to which nothing is attached, and whose place another takes."""
         segment = self._delete(name)
         if segment.above is not None:
             self.segments[segment.above.segment].users -= 1
@@ -212,12 +212,12 @@ class Trunk(Generic[Node, Insertion]):
         return segment
 
     def _release(self, name: str) -> None:
-        """One user fewer; a segment that nobody can insert into any more is let go of."""
+        """One user fewer; a segment that nothing can insert into any more is released."""
         self.segments[name].users -= 1
         self.let_go(name)
 
     def let_go(self, name: str) -> None:
-        """Let go of a segment, and of those above it, if nothing is left to do there."""
+        """Release a segment, and those above it, if nothing is left to do there."""
         segment = self.segments.get(name)
         if segment is None or segment.users or segment.is_idle or segment.shallowest is not None:
             return
@@ -229,7 +229,7 @@ class Trunk(Generic[Node, Insertion]):
             self._release(segment.above.segment)
 
     def wake(self, segment: Segment[Node]) -> None:
-        """Something was inserted into a segment that had come to its end."""
+        """Something was inserted into a segment that was finished."""
         while segment.is_idle:
             segment.is_idle = False
             assert segment.above is not None
@@ -239,10 +239,10 @@ class Trunk(Generic[Node, Insertion]):
     # -- looking ---------------------------------------------------------------------
 
     def owner(self, hanging: AttachPoint, depth: int) -> tuple[Place, Choice]:
-        """A node on the way to where a piece hangs, and the step that leaves it there.
+        """A node on the way to where a piece is attached, and the step that leaves it there.
 
         Parameters:
-            hanging: where the piece hangs.
+            hanging: where the piece is attached.
             depth: of the node.
         """
         place, choice = hanging.place, hanging.choice
@@ -256,7 +256,7 @@ class Trunk(Generic[Node, Insertion]):
         return Place(place.segment, depth), choice
 
     def behind(self, place: Place, choice: Choice) -> Place | None:
-        """The node of the trunk behind a step; ``None`` if it is not in the trunk."""
+        """The node of the trunk after a step; ``None`` if it is not in the trunk."""
         segment = self.segments[place.segment]
         if place.depth < segment.last and segment.choices[place.depth - segment.begin] == choice:
             return Place(place.segment, place.depth + 1)
@@ -264,7 +264,7 @@ class Trunk(Generic[Node, Insertion]):
         return None if name is None else Place(name, self.segments[name].first)
 
     def way_to(self, hanging: AttachPoint) -> Iterator[tuple[Place, Choice]]:
-        """Each node on the way to where a piece hangs, and its step, from there upwards."""
+        """Each node on the way to where a piece is attached, and its step, from there upwards."""
         for depth in range(hanging.place.depth, -1, -1):
             yield self.owner(hanging, depth)
 
@@ -300,7 +300,7 @@ class Trunk(Generic[Node, Insertion]):
         }
 
     def read(self, reader: EventReader, data: dict[str, Any]) -> None:
-        """Become what :meth:`to_json` wrote."""
+        """Restore what :meth:`to_json` wrote."""
         self.named = data["named"]
         segments = {
             name: Segment(
@@ -313,7 +313,7 @@ class Trunk(Generic[Node, Insertion]):
             )
             for name, above, choices, nodes, facts, stays, is_idle in data["segments"]
         }
-        # Those nearer to the root first, for what hangs at another needs that one.
+        # Those nearer to the root first, because a segment needs the one it is attached to.
         for name, segment in sorted(segments.items(), key=lambda each: each[1].first):
             self.add(name, segment)
         for name, hanging in data["pieces"]:

@@ -1,4 +1,4 @@
-"""Who runs the next step of an execution, and the record of it."""
+"""Choosing which task runs the next step of an execution, and recording it."""
 
 from __future__ import annotations
 
@@ -31,25 +31,25 @@ _new_operation = tuple.__new__
 class Deciding:
     """The part of an :class:`~bohrbug.runtime.threads.execution.Execution` that makes the choices.
 
-    A class to inherit from: at every step it looks at the same attributes as the rest does, and
+    A base class: at every step it reads the same attributes as the rest, and
     an object of its own would cost a look-up for each.
 
     Parameters:
         plan: what to execute.
-        settings: how.
+        settings: how to execute it.
         names: ids of objects that are older than the execution.
-        ask: called where the plan leaves a decision to somebody else.
+        ask: called where the plan leaves a decision to its caller.
 
     Attributes:
         alive: the tasks that have not ended, oldest first.
-        loop_tasks: those of event loops, which are not threads, in the order of their making.
+        loop_tasks: those of event loops, which are not threads, in the order of their creation.
         rows: one for each step: choice, task, operation, enabled, timed, yielded.
-        next_check: the next step at which something rare is looked at, see :class:`Checks`.
-        aborting: all that is left is unwound.
+        next_check: the next step with a check that is rarely due, see :class:`Checks`.
+        aborting: everything left is being unwound.
         suspended: not 0 while the scheduler itself runs code of the program, such as predicates.
         free_threaded_only_steps: those that begin with a preemption which a build with the GIL
             could not make.
-        time_is_up: a task has run alone for long, and the next step may be a sleeping one's.
+        time_is_up: a task has run alone for long, and a sleeping task may run next.
     """
 
     __slots__ = (
@@ -86,7 +86,7 @@ class Deciding:
         "trace",
     )
 
-    # Made by the subclass, as they know the whole execution.
+    # Made by the subclass, because they know the whole execution.
     checks: Checks
     ending: Ending
     outside: Outside
@@ -120,9 +120,9 @@ class Deciding:
         self._non_preemptive = isinstance(plan.policy, NonPreemptive)
         self._decider = decider_for(plan.policy, self.trace.effects, ask)
         self._late_timeouts = plan.conditions.late_timeouts
-        # Some task has waited, or waits, with a timeout that may not fire early.
+        # Whether a task has waited, or waits, with a timeout that may not fire early.
         self._late_firing = False
-        # The options of the last step, which are most often those of the next one.
+        # The options of the last step, which are usually those of the next one.
         self._last_enabled: list[Task] = []
         self._last_ids: tuple[str, ...] = ()
         # Yields: the next step comes after one; the running task spins; in a row without progress.
@@ -140,7 +140,7 @@ class Deciding:
     # -- tasks -------------------------------------------------------------------
 
     def _decide(self, running: Task) -> Task:
-        """Choose who runs the next step, and record it; the root task if it all ends."""
+        """Choose the task that runs the next step, and record it; the root task if all ends."""
         options = self._options()
         if options is None:
             return self.root
@@ -170,10 +170,10 @@ class Deciding:
         return chosen
 
     def decide_by_default(self, default: Task) -> Task:
-        """Choose who runs next where another task than the running one goes on by default.
+        """Choose the next task where, by default, another task than the running one goes on.
 
         Parameters:
-            default: the task whose going on is no preemption.
+            default: the task that can go on without a preemption.
         """
         rows = self.rows
         step = len(rows)
@@ -183,13 +183,13 @@ class Deciding:
         return chosen
 
     def may_fire_early(self) -> bool:
-        """Whether timeouts may fire although somebody can go on."""
+        """Whether timeouts may fire while a task can go on."""
         return not self._late_timeouts and not self.outside.alarm_set
 
     def _options(self) -> tuple[list[Task], list[Task], list[Task]] | None:
-        """Who could run: the enabled tasks, those that a timeout could wake, and all sleeping ones.
+        """What could run: enabled tasks, those that a timeout could wake, and all sleeping ones.
 
-        ``None``: nobody, or the execution ends while time passes.
+        ``None``: nothing, or the execution ends while time passes.
         """
         while True:
             enabled = []
@@ -223,7 +223,7 @@ class Deciding:
                 return None
 
     def _is_turn_over(self, step: int, enabled: list[Task]) -> bool:
-        """Whether the running task has to yield, as it spins or has had its time slice."""
+        """Whether the running task has to yield, because it spins or has used its time slice."""
         if self._spinning:
             self._spinning = False
             if len(enabled) > 1:
@@ -248,7 +248,7 @@ class Deciding:
     def _let_time_pass(
         self, enabled: list[Task], timed: list[Task], sleeping: list[Task]
     ) -> tuple[list[Task], list[Task]]:
-        """All who are enabled only wait: let the next timeout fire, if time can pass.
+        """All enabled tasks only wait: let the next timeout fire, if time can pass.
 
         Returns:
             The enabled tasks and those that a timeout could wake, from now on.
@@ -257,14 +257,14 @@ class Deciding:
         self.time_is_up = False
         first = earliest(sleeping)
         if self.outside.pass_time(sleeping, first):
-            # As if nothing were enabled: all that is does nothing but wait.
+            # As if nothing were enabled: the enabled tasks only wait.
             return [], [first]
         return enabled, timed
 
     def _pick(
         self, step: int, running: Task, enabled: list[Task], timed: list[Task], yielded: bool
     ) -> Task:
-        """Who runs the next step, by the plan."""
+        """The task that runs the next step, according to the plan."""
         if step < self._prefix_length:
             return self._follow(step, running, enabled, timed, yielded)
         return self._decider.choose(running, enabled, timed, yielded, step)  # type: ignore[return-value]
@@ -344,7 +344,7 @@ class Deciding:
         self._prefix_length = 0
 
     def follow(self, choices: Sequence[Choice]) -> None:
-        """Make these choices next, then go on without preemptions."""
+        """Make these choices next, then continue without preemptions."""
         done: tuple[Choice, ...] = ("",) * len(self.rows)
         self._prefix = (*done, *choices)
         self._prefix_length = len(self._prefix)
@@ -356,7 +356,7 @@ class Deciding:
         self._decider = decider_for(policy, self.trace.effects)
 
     def forget(self, steps: int) -> None:
-        """Let go of the first so many steps, see :mod:`.forgetting`."""
+        """Forget the first so many steps, see :mod:`.forgetting`."""
         del self.rows[:steps]
         self._prefix, self._prefix_length = (), 0
         self._slice_began -= steps
@@ -365,7 +365,7 @@ class Deciding:
             task.last_yield -= steps
 
     def leave_plan(self) -> None:
-        """Go on without preemptions from here on, and let timeouts fire late."""
+        """Continue without preemptions from here on, and let timeouts fire late."""
         self._prefix_length = 0
         self._non_preemptive = True
         self._decider = decider_for(NonPreemptive())
@@ -382,9 +382,9 @@ class Deciding:
         """A data choice that is not the program's own.
 
         Parameters:
-            state: what it is about.
+            state: the resource that it concerns.
             arity: how many values there are.
-            place_of: the place in the program that a value is about.
+            place_of: the place in the program that a value concerns.
         """
         task = self.current
         if self.aborting:

@@ -1,8 +1,8 @@
 """One controlled execution: its scheduling points, at which control passes from task to task.
 
-The primitives call :meth:`Execution.perform` just before each operation, and rewritten code
-:meth:`Execution.access` before each access that matters; nowhere else does control pass from one
-task to another.
+The primitives call :meth:`Execution.perform` just before each operation, and rewritten code calls
+:meth:`Execution.access` before each access that matters; control passes from one task to another
+nowhere else.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ from bohrbug.runtime.threads.task import ANNOUNCING, JOINED, Task, TaskKilled, T
 _new_operation = tuple.__new__
 
 IN_C = frozenset({"Lock", "RLock", "SimpleQueue", "choice"})
-"""Types of resources whose operations the interpreter does in one go, without a look at the GIL."""
+"""Types of resources whose operations the interpreter executes without checking the GIL."""
 
 
 class Execution(Deciding):
@@ -64,25 +64,25 @@ class Execution(Deciding):
 
     Parameters:
         plan: what to execute.
-        settings: how.
-        shared: what it shares with the others of the test.
+        settings: how to execute it.
+        shared: what it shares with the other executions of the test.
 
     Attributes:
         detector: told of every synchronisation, or ``None``.
         sink: told of accesses to data.
         interrupted: it ends at the next step, as the user wants.
         loops: what is known of the tasks of event loops, once there is one.
-        access_log: takes down what tasks of event loops access, an :class:`.access_log.AccessLog`;
-            ``None``: nobody does.
-        logged_errors: what event loops told nobody but their logs, with the exceptions.
+        access_log: records what tasks of event loops access, an :class:`.access_log.AccessLog`;
+            ``None``: nothing is recorded.
+        logged_errors: what event loops only wrote to their logs, with the exceptions.
         atomic: depth of sections in which control is never taken away, such as an import.
-        gil: only where a build with the GIL could switch threads is a scheduling point.
-        patience: real seconds without a step that are not taken for a hang yet.
+        gil: only places where a build with the GIL could switch threads are scheduling points.
+        patience: real seconds without a step that do not count as a hang yet.
         nudge: makes a task that spins on a variable not known to be shared yield at its next
             access; called in another thread.
         nudged: it has done so.
         signals: those that wait for the root task, which stands for the main thread.
-        visitor: looks in on it between two steps.
+        visitor: called between two steps.
     """
 
     __slots__ = (
@@ -126,7 +126,7 @@ class Execution(Deciding):
         self.detector: Detector | None = None
         self.interrupted = False
         self.atomic = 0
-        # A garbage collection may still come.
+        # A garbage collection may still happen.
         self.collecting = settings.gc
         self.gil = self._minds_gil = conditions.gil
         self.sink: Any = None
@@ -156,7 +156,7 @@ class Execution(Deciding):
         self._minds_gil = self._watch_breakers = True
 
     def is_alone(self) -> bool:
-        """Whether the running task has nobody whose operations could come before its own."""
+        """Whether no other task's operations could come before the running task's."""
         return len(self.alive) == 1 and (
             len(self.all_tasks) == 1 or (self.current is self.root and self._ends.all_come_before())
         )
@@ -165,7 +165,7 @@ class Execution(Deciding):
     def namespaces(self) -> set[object]:
         """What the test is known to use as a whole, see :mod:`.data.naming`, or to change.
 
-        It lasts from one execution to the next; the search begins again when something is added.
+        It lasts from one execution to the next; when something is added, the search starts again.
         """
         return self._namespaces
 
@@ -196,7 +196,7 @@ class Execution(Deciding):
             control.current.execution = None
         trace = self.trace
         if trace.outcome is PASSED and len(self.rows) < self._prefix_length:
-            # It has ended before its plan, which was made of what another execution did.
+            # It ended before its plan did, which came from another execution.
             wanted = str(self._prefix[len(self.rows)])
             trace.divergence = Divergence(len(self.rows), wanted, "the end of the execution")
         trace.virtual_time = self.clock.now
@@ -207,13 +207,13 @@ class Execution(Deciding):
         return trace
 
     def forget(self, steps: int) -> None:
-        """Let go of the first so many steps, see :mod:`.forgetting`."""
+        """Forget the first so many steps, see :mod:`.forgetting`."""
         self._ends.forget(steps)
         self.checks.forget(steps)
         super().forget(steps)
 
     def let_go(self) -> None:
-        """Drop what refers back here, so that the execution dies without a garbage collection."""
+        """Drop references back to it, so that the execution dies without a garbage collection."""
         self.detector = self.sink = self.nudge = self.loops = self.access_log = None
         self.logged_errors.clear()
         del self.ending, self.checks
@@ -233,7 +233,7 @@ class Execution(Deciding):
     ) -> bool:
         """A scheduling point: the running task is about to do an operation.
 
-        Returns when the task is chosen to go on.
+        Returns when the task is chosen to continue.
 
         Parameters:
             kind: of the operation.
@@ -245,7 +245,7 @@ class Execution(Deciding):
             firing: when the timeout may fire.
 
         Returns:
-            False if the timeout fired, else true.
+            False if the timeout fired, otherwise true.
 
         Raises:
             TaskKilled: the execution is over.
@@ -266,7 +266,7 @@ class Execution(Deciding):
                     self.detector.synchronise(task.index, state, kind.is_write)
                 return True
             if self.gil and not task.breakable and not kind.is_yield and self.rows:
-                # The step before goes on.
+                # The step before continues.
                 effect(self, state, kind.is_write)
                 return True
             task.pending = _new_operation(Operation, (kind, state.id, place))
@@ -330,7 +330,7 @@ class Execution(Deciding):
             shadow: the variable, see :class:`~bohrbug.runtime.threads.data.shadows.Shadow`.
 
         Returns:
-            True if the access was only announced, and will be told again.
+            True if the access was only announced, and will be reported again.
         """
         task = self.current
         if task.inside or self.atomic or self.suspended or self.is_alone():
@@ -351,7 +351,7 @@ class Execution(Deciding):
         if entry is None:
             entry = self._name_variable(shadow)
         if task.joined == ANNOUNCING:
-            # Whoever runs first, variables are called by the task that came to them first.
+            # Variables are named after the task that accesses them first.
             return True
         resource, container, _ = entry
         task.pending = _new_operation(Operation, (kind, resource, place))
@@ -384,15 +384,15 @@ class Execution(Deciding):
         return False
 
     def _offer_collection(self, place: Any) -> None:
-        """Perhaps garbage is collected before the running task goes on, if it holds a lock.
+        """Perhaps collect garbage before the running task goes on, if it holds a lock.
 
-        The interpreter collects wherever something is made; finalizers and callbacks of weak
+        The interpreter collects wherever an object is made; finalizers and callbacks of weak
         references then run in the middle of what the task does.  Executions collect nothing by
-        themselves, as it would come at another place in each.  One collection comes in an
-        execution at most, so that a failure says of one that it breaks the program.
+        themselves, because it would happen at another place in each.  At most one collection
+        happens in an execution, so that a failure shows that a single one breaks the program.
 
         Parameters:
-            place: of the scheduling point that the task has come to.
+            place: of the scheduling point that the task has reached.
         """
         task = self.current
         if not task.holding or self.suspended or self.atomic or task.inside or task.joined:
@@ -420,17 +420,17 @@ class Execution(Deciding):
         return entry
 
     def affect(self, shadow: Any) -> None:
-        """The running step changes a variable, beside what its operation does."""
+        """The running step changes a variable, in addition to what its operation does."""
         if self.rows and not self.aborting:
             name = self.name_of(shadow)
             self.trace.effects.append((len(self.rows) - 1, self.current.id, name, True))
 
     def name_of(self, shadow: Any) -> ResourceId:
-        """What a variable is called in operations."""
+        """The name of a variable in operations."""
         return (self._variables.get(id(shadow)) or self._name_variable(shadow))[0]
 
     def observe(self, state: ResourceState, place: Any) -> None:
-        """The running task only looks; if it does so again and again, it spins."""
+        """The running task only reads; if it does so again and again, it spins."""
         counts = self.current.looks
         key = (state.id, place)
         count = counts[key] = counts.get(key, 0) + 1
@@ -445,14 +445,14 @@ class Execution(Deciding):
     # -- passing control ---------------------------------------------------------
 
     def switch(self, running: Task, chosen: Task) -> None:
-        """Pass control; returns when ``running`` is chosen again."""
+        """Pass control; return when ``running`` is chosen again."""
         self._swap(running, chosen)
         self.current = chosen
         assert chosen.greenlet is not None
         chosen.greenlet.switch()
 
     def throw(self, task: Task, error: type[BaseException]) -> None:
-        """Pass control from the root to a task, which finds an exception where it waits."""
+        """Pass control from the root to a task, which gets an exception where it waits."""
         root = self.root
         assert task.carrier is not None
         self._swap(root, task)
@@ -462,7 +462,7 @@ class Execution(Deciding):
         self.current = root
 
     def carry(self, task: Task) -> greenlet:
-        """Carry a task to its end; where control goes then."""
+        """Carry a task to its end; return where control goes then."""
         carry(self, task)
         chosen = self.root if self.aborting else self._decide(task)
         self._swap(task, chosen)

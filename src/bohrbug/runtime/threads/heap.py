@@ -13,10 +13,10 @@ from collections.abc import Collection, Iterable
 from types import CodeType, FunctionType
 from typing import Any
 
-from bohrbug.accelerator import native, twin
+from bohrbug.accelerator import native, with_fast_path
 
 
-@twin
+@with_fast_path
 def objects_of_types(types: Collection[type]) -> list[Any]:
     """All tracked objects whose type is one of these, not one derived from it.
 
@@ -26,7 +26,7 @@ def objects_of_types(types: Collection[type]) -> list[Any]:
     return [found for found in gc.get_objects() if type(found) in types]
 
 
-@twin
+@with_fast_path
 def survey(
     originals: list[Any],
     primitives: Collection[type],
@@ -145,14 +145,14 @@ def knows_functions() -> bool:
     return native is not None and native.functions_are_watched()
 
 
-@twin
+@with_fast_path
 def functions_running(codes: Collection[CodeType], functions: Functions) -> list[FunctionType]:
     """Those of some functions that have one of these code objects."""
     wanted = {id(code) for code in codes}
     return [each for each in functions or () if id(each.__code__) in wanted]
 
 
-@twin
+@with_fast_path
 def functions_in(
     namespaces: Collection[dict[str, Any]], functions: Functions
 ) -> list[FunctionType]:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from bohrbug.runtime.threads.execution import Execution
 
 _MOST_TRIES = 100
-"""How often a task may catch what unwinds it, and wait again."""
+"""How often a task may catch the exception that unwinds it, and wait again."""
 
 _new_operation = tuple.__new__
 
@@ -37,7 +37,7 @@ def spawn(
         function: what the task does.
         place: of the call that spawns it.
         name: of the thread.
-        target: what it runs, for people.
+        target: what it runs, as text.
         daemon: the test does not wait for it.
         ident: what ``threading.get_ident()`` returns in it.
     """
@@ -104,9 +104,9 @@ def _leave_child(execution: Execution) -> None:
 
 
 def run_prelude(execution: Execution, task: Task) -> None:
-    """Run a fresh task at once up to :func:`end_prelude`, without a scheduling point.
+    """Run a new task at once up to :func:`end_prelude`, without a scheduling point.
 
-    ``Thread.start`` returns only after the new thread has told that it runs;
+    ``Thread.start`` returns only after the new thread has signalled that it runs;
     nothing in between is visible to the program.
     """
     parent = execution.current
@@ -117,7 +117,7 @@ def run_prelude(execution: Execution, task: Task) -> None:
 
 
 def end_prelude(execution: Execution, task: Task) -> None:
-    """Back to the task that started this one; go on here when chosen."""
+    """Return to the task that started this one; continue here when chosen."""
     parent = task.prelude_of
     assert parent is not None
     execution.switch(task, parent)
@@ -141,7 +141,7 @@ def _begin(execution: Execution, task: Task) -> None:
 def _end(execution: Execution, task: Task) -> None:
     """The last operation of a task."""
     if not execution.aborting:
-        # Not contextlib.suppress, which takes longer than all the rest here.
+        # Not contextlib.suppress, which takes longer than everything else here.
         try:  # noqa: SIM105
             execution.perform(END, task.state, task.spawned)
         except TaskKilled:
@@ -149,7 +149,7 @@ def _end(execution: Execution, task: Task) -> None:
     for hook in task.on_end:
         hook()
     task.on_end.clear()
-    # Values of threading.local die with their thread, and it may die itself.
+    # Values of threading.local die with their thread, which may die itself.
     task.local_values.clear()
     if task.thread is not None:
         task.thread = weakref.ref(task.thread)
@@ -174,7 +174,7 @@ def unwind(execution: Execution, task: Task) -> None:
         if task.ended:
             return
         if not task.entered:
-            # It never began: nothing to unwind, and its carrier is as good as new.
+            # It never began: nothing to unwind, and its carrier can be reused.
             for hook in task.on_end:
                 hook()
             task.ended = True

@@ -12,10 +12,10 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from typing import Any
 
-from bohrbug.accelerator import twin
+from bohrbug.accelerator import with_fast_path
 
 
-@twin
+@with_fast_path
 def has_values(namespace: dict[str, Any], values: list[Any], /) -> bool:
     """Whether the values of a dict are these objects, in this order; asked twice per execution."""
     found = [*namespace.values()]

@@ -68,16 +68,16 @@ from bohrbug.runtime.threads.shared_test_state import SharedTestState
 from bohrbug.runtime.threads.watchdog import Watchdog
 
 RARE_WATCHED = 40
-"""Executions of functions that few executions call which are noticed."""
+"""How many executions of functions that few executions call are noticed."""
 
 FIRST_PATIENCE = 1.0
-"""Seconds without a step after which the first execution, of code as it is, is given up."""
+"""Seconds without a step after which the first execution, of unchanged code, is given up."""
 
 COLLECTED_EVERY = 100
 """Explorations between two full garbage collections."""
 
 MOST_YOUNG_OBJECTS = 20_000
-"""Objects made and not let go, since the last garbage collection, after which there is another."""
+"""Objects made and not freed, since the last garbage collection, after which there is another."""
 
 _END_HOOKS: tuple[Callable[[Execution], None], ...] = (futures.let_workers_end,)
 _AFTERWARDS: tuple[Callable[[], None], ...] = (lasting_executors.end,)
@@ -101,7 +101,7 @@ class ThreadsRuntime:
     Parameters:
         function: the test.
         settings: how executions are run.
-        level: what is a scheduling point.
+        level: which operations are scheduling points.
         scope: which functions are rewritten.
         explainer: turns ends of executions into outcomes.
         detector: makes the race detector of an execution.
@@ -118,7 +118,7 @@ class ThreadsRuntime:
 
     policies: frozenset[type] = POLICIES
     unseen = ""
-    """What the happens-before graph never has: nothing; options tell the rest."""
+    """What the happens-before graph never has: nothing; options say the rest."""
 
     accesses = ""
     """Options say whose accesses are seen."""
@@ -149,7 +149,7 @@ class ThreadsRuntime:
         self._instrumentation = Instrumentation(scope, breakers=False)
         self._discovery = Discovery(original=lambda code: self._instrumentation.original(code))
         self._points = AccessPoints(self._instrumentation)
-        # Entered while the functions are rewritten otherwise than at first.
+        # Entered while the functions are rewritten in another way than at first.
         self._otherwise = ExitStack()
         self._types = Types(is_synchronisation)
         self._shared = SharedTestState(
@@ -166,7 +166,7 @@ class ThreadsRuntime:
         self._is_one_thread = True
         # Tasks of an event loop may have shared something.
         self._has_company = False
-        # What was rewritten only for these, while there was one thread.
+        # Rewritten only for these, while there was one thread.
         self._rewritten_alone: list[tuple[CodeType, str]] = []
         # Whether an execution with several tasks has shown which functions they call.
         self._has_seen_tasks = False
@@ -213,9 +213,9 @@ class ThreadsRuntime:
         self._finds = PlaceSet()
         if self.level is not Level.SYNC:
             self._discovery.__exit__()
-        # Cheap, as all that is older is frozen; else it would pile up from test to test.
+        # Cheap, as everything older is frozen; otherwise it would pile up from test to test.
         gc.collect()
-        # Before what was frozen, and need not be looked at, is found by the collector again.
+        # Before the collector finds the frozen objects again, which need no scan.
         self._otherwise.close()
         self._instrumentation.restore()
         attributes.forget_stored_names()
@@ -254,10 +254,10 @@ class ThreadsRuntime:
             learn: whether functions that it calls for the first time are rewritten, so that
                 later executions show what they access.
             watch: look for data races, and for accesses that may be scheduling points.
-            watcher: makes what watches this execution, in place of the detector of data races,
+            watcher: makes the watcher of this execution, in place of the detector of data races,
                 and whether or not ``watch`` is true; only if ``learn`` is false.
-            breakers: find the preemptions that a build with the GIL can't make: where such a
-                build checks whether to switch is at function entries, backward jumps and calls.
+            breakers: find the preemptions that a build with the GIL can't make: such a
+                build checks whether to switch at function entries, backward jumps and calls.
         """
         executed = self._run(plan, learn, watch, watcher, breakers)
         if learn and self.level is not Level.SYNC:
@@ -271,9 +271,9 @@ class ThreadsRuntime:
         return executed
 
     def _rewrite_what_runs_alone(self, executed: Executed) -> None:
-        """For races over an await between tasks of one event loop, and no thread beside it.
+        """For races over an await between tasks of one event loop, without other threads.
 
-        Nothing in it is a scheduling point, so that all that was executed before stays as it is.
+        Nothing in it is a scheduling point, so everything that was executed before stays valid.
         """
         alone = self._discovery.take()
         if self._instrumentation.rewrite(code for code, _ in alone):
@@ -282,10 +282,10 @@ class ThreadsRuntime:
         self._rewritten_alone += alone
 
     def _rewrite_late_code(self, executed: Executed, was_watched: bool) -> None:
-        """Rewrite what an execution has called for the first time, which went unseen in it.
+        """Rewrite functions that an execution has called first, whose accesses went unseen.
 
         Parameters:
-            executed: the execution; it is told of this.
+            executed: the execution; it records this.
             was_watched: all accesses of functions that were rewritten before were seen.
         """
         discovery, instrumentation = self._discovery, self._instrumentation
@@ -299,8 +299,8 @@ class ThreadsRuntime:
             self._rewritten_alone.clear()
             self._has_seen_tasks = executed.has_learned = True
         if calls:
-            # Nobody has seen what weak references they made: the next execution would still find
-            # what only waits for the collector.
+            # The weak references that they made were not seen: the next execution would still
+            # find objects that only wait for the collector.
             gc.collect()
         fresh = instrumentation.rewrite(code for code, _ in calls)
         unfollowed = instrumentation.unfollowed(calls)
@@ -315,7 +315,7 @@ class ThreadsRuntime:
         if instrumentation.has_grown:
             executed.has_learned = True
             if not self._has_seen_tasks:
-                # All that was executed up to now was the beginning of this.
+                # Everything executed so far was only the beginning.
                 self._has_seen_tasks = True
                 return
         late = [code for code in fresh if instrumentation.is_followed(code)]
@@ -340,7 +340,7 @@ class ThreadsRuntime:
         if self._has_left_frames and not learn:
             self._start_clean()
         elif self._settings.gc:
-            # What earlier executions have left is not for a collection in this one.
+            # Garbage of earlier executions is not to be collected in this one.
             gc.collect()
         conditions = plan.conditions
         if self.level is not Level.SYNC:
@@ -363,7 +363,7 @@ class ThreadsRuntime:
             variables = Variables(execution, self._types)
             if make_watcher is not None:
                 watcher = make_watcher(execution)
-            # The code that tells where a build with the GIL could switch tells all the rest, too.
+            # The code that reports where a build with the GIL could switch also reports the rest.
             elif watch or (learn and self._instrumentation.tells_breakers):
                 watcher = detector = self._make_detector(execution)
                 log = execution.access_log = AccessLog(execution, self._types)
@@ -414,14 +414,14 @@ class ThreadsRuntime:
         )
 
     def _places_found(self, detector: RaceDetector) -> PlaceSet:
-        """Where accesses are that matter, by what one execution has shown."""
+        """Where accesses are that matter, according to one execution."""
         return detector.racy_places if self.level is Level.RACY else detector.shared_places
 
     def _start_clean(self) -> None:
         """Before a replay: a failure is confirmed in the state in which it was found.
 
-        What is reachable from a traceback only, or from a cycle that it is in, is still found by
-        weak references.
+        Weak references still find what is reachable only from a traceback, or from a cycle that
+        it is in.
         """
         if self._let_go is not None:
             self._let_go()
@@ -430,7 +430,7 @@ class ThreadsRuntime:
     def _make_accesses_visible(
         self, execution: Execution, variables: Variables, watcher: Watcher | None
     ) -> None:
-        """See to it that what is rewritten tells its accesses to an execution."""
+        """Make rewritten code report its accesses to an execution."""
         points = self._points
         sink: WatchingSink | PointSink
         if watcher is not None:
@@ -438,11 +438,11 @@ class ThreadsRuntime:
             sink = WatchingSink(watcher, variables, execution, execution.access, points.places)
         else:
             sink = PointSink(execution, variables, points.places)
-        # Functions without a scheduling point need not tell their accesses all the time.
+        # Functions without a scheduling point need not report their accesses all the time.
         all_tell = (
             watcher is not None
             or self._instrumentation.tells_breakers
-            # There is no later execution, from the start of which others could tell.
+            # There is no later execution that could report them from its start.
             or self._settings.is_live
         )
         if all_tell is not self._instrumentation.all_tell:
@@ -458,7 +458,7 @@ class ThreadsRuntime:
     def _nudge(self) -> None:
         """Called in another thread: make a task of the running execution yield to another one.
 
-        While no other is alive the task can't spin on what another does: it computes.
+        While no other task is alive, the task can't spin on one: it computes.
         """
         execution = self.execution
         if execution is None or execution.sink is None or len(execution.alive) == 1:
@@ -501,7 +501,7 @@ class ThreadsRuntime:
     def skipped_functions(self) -> tuple[tuple[str, str], ...]:
         """Functions whose data accesses could not be made visible, each with the reason."""
         if self._rewritten_alone:
-            # Of what one thread runs, nothing but the order of its steps matters.
+            # If one thread runs, only the order of its steps matters.
             return ()
         return self._instrumentation.skipped()
 
@@ -537,9 +537,9 @@ class ThreadsRuntime:
     # -- which interpreters ---------------------------------------------------------
 
     def _tell_breakers(self, wanted: bool) -> None:
-        """Let rewritten code tell where a build with the GIL could switch, or no longer.
+        """Let rewritten code report where a build with the GIL could switch, or no longer.
 
-        What was rewritten before is rewritten a second time for that.
+        Functions rewritten before are rewritten a second time for that.
         """
         if wanted == self._instrumentation.tells_breakers:
             return

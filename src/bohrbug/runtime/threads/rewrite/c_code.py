@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterable
 from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
 from typing import Any
 
-from bohrbug.accelerator import native, twin
+from bohrbug.accelerator import native, with_fast_path
 from bohrbug.runtime.threads.replacement import Function
 from bohrbug.runtime.threads.rewrite import (
     actions,
@@ -69,7 +69,7 @@ _METHODS = table.METHODS
 _PLAIN_WRITE = effects.PLAIN_WRITE
 
 
-@twin
+@with_fast_path
 def call0(callable_: Any, place: Place) -> None:
     """``callable_()`` is about to be called."""
     if halfway.intervals:
@@ -83,7 +83,7 @@ def call0(callable_: Any, place: Place) -> None:
         _CALLS.get(class_, _called_object)(callable_, (), place)
 
 
-@twin
+@with_fast_path
 def call1(callable_: Any, first: Any, place: Place) -> None:
     """``callable_`` is about to be called with one positional argument."""
     if halfway.intervals:
@@ -97,7 +97,7 @@ def call1(callable_: Any, first: Any, place: Place) -> None:
         _CALLS.get(class_, _called_object)(callable_, (first,), place)
 
 
-@twin
+@with_fast_path
 def call2(callable_: Any, first: Any, second: Any, place: Place) -> None:
     """``callable_`` is about to be called with two positional arguments."""
     if halfway.intervals:
@@ -111,7 +111,7 @@ def call2(callable_: Any, first: Any, second: Any, place: Place) -> None:
         _CALLS.get(class_, _called_object)(callable_, (first, second), place)
 
 
-@twin
+@with_fast_path
 def call3(callable_: Any, first: Any, second: Any, third: Any, place: Place) -> None:
     """``callable_`` is about to be called with three positional arguments or more."""
     if halfway.intervals:

@@ -18,7 +18,7 @@ from inspect import CO_ASYNC_GENERATOR, CO_COROUTINE, CO_GENERATOR
 from types import CodeType, FrameType
 from typing import Any, NamedTuple
 
-from bohrbug.accelerator import native, twin
+from bohrbug.accelerator import native, with_fast_path
 from bohrbug.runtime.threads.rewrite.codec import CACHES, EXTENDED_ARG
 from bohrbug.runtime.threads.rewrite.place import Place
 
@@ -91,14 +91,14 @@ def end(frame: FrameType) -> None:
     intervals.pop(id(frame), None)
 
 
-@twin
+@with_fast_path
 def enter(place: Place) -> None:
     """A function begins, or a generator goes on; told if that is in the middle of an access."""
     if intervals:
         _enter(place, sys._getframe(1))
 
 
-@twin
+@with_fast_path
 def leave(place: Place) -> None:
     """A function ends, or a generator stops; the access in the middle of which it ran goes on.
 

@@ -33,7 +33,7 @@ from collections.abc import Callable, Iterable
 from types import FunctionType
 from typing import Any, Protocol
 
-from bohrbug.accelerator import native, twin
+from bohrbug.accelerator import native, with_fast_path
 from bohrbug.runtime.threads.rewrite import builtins_table as table
 from bohrbug.runtime.threads.rewrite import errors, families, halfway, lives, memory
 from bohrbug.runtime.threads.rewrite.attributes import (
@@ -359,7 +359,7 @@ def tell_attribute(owner: Any, name: str, kind: object, is_write: bool, place: P
 # --- Hooks of attributes, globals and cells ------------------------------------------------------
 
 
-@twin
+@with_fast_path
 def read_attribute(owner: Any, name: str, kinds: Kinds, place: Place) -> None:
     """``owner.name`` is about to be loaded."""
     if active:
@@ -370,7 +370,7 @@ def read_attribute(owner: Any, name: str, kinds: Kinds, place: Place) -> None:
             tell_attribute(owner, name, kind, False, place)
 
 
-@twin
+@with_fast_path
 def write_attribute(owner: Any, name: str, kinds: Kinds, place: Place) -> None:
     """``owner.name`` is about to be stored or deleted."""
     if active:
@@ -394,7 +394,7 @@ def read_super_attribute(class_: Any, owner: Any, name: str, place: Place) -> No
             attribute(found, name, False, place)
 
 
-@twin
+@with_fast_path
 def read_global(scope: Globals, name: str, place: Place) -> None:
     """A global is about to be loaded."""
     if active:
@@ -415,21 +415,21 @@ def _tell_builtin(namespace: dict[str, Any], name: str, place: Place) -> None:
     item(_BUILTINS, name, False, place)
 
 
-@twin
+@with_fast_path
 def write_global(scope: Globals, name: str, place: Place) -> None:
     """A global is about to be stored or deleted."""
     if active:
         item(scope.namespace, name, True, place)
 
 
-@twin
+@with_fast_path
 def read_cell(cell: Any, place: Place) -> None:
     """A variable that closures share is about to be loaded."""
     if active:
         whole(cell, False, place)
 
 
-@twin
+@with_fast_path
 def write_cell(cell: Any, place: Place) -> None:
     """A variable that closures share is about to be stored or deleted."""
     if active:
@@ -447,7 +447,7 @@ _MAPPING = families.MAPPING
 _CONTAINER = families.CONTAINER
 
 
-@twin
+@with_fast_path
 def read_item(owner: Any, key: Any, place: Place) -> None:
     """``owner[key]`` is about to be loaded."""
     if active:
@@ -461,7 +461,7 @@ def read_item(owner: Any, key: Any, place: Place) -> None:
                 subscript(owner, key, family, False, place)
 
 
-@twin
+@with_fast_path
 def write_item(owner: Any, key: Any, place: Place) -> None:
     """``owner[key]`` is about to be stored."""
     if active:

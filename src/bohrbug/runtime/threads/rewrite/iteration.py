@@ -12,7 +12,7 @@ from collections.abc import Callable
 from types import AsyncGeneratorType, BuiltinFunctionType, FunctionType, MethodType, ModuleType
 from typing import Any
 
-from bohrbug.accelerator import native, twin
+from bohrbug.accelerator import native, with_fast_path
 from bohrbug.runtime.threads.rewrite import builtins_table as table
 from bohrbug.runtime.threads.rewrite import (
     by_value,
@@ -86,7 +86,7 @@ def _step_over(container: Any, place: Place) -> None:
     hooks.tell_whole(container, False, place)
 
 
-@twin
+@with_fast_path
 def step(iterator: Any, place: Place) -> None:
     """The next item of ``iterator`` is about to be asked for.
 
