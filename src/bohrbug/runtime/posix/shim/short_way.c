@@ -32,8 +32,8 @@ static __attribute__((noinline)) bool is_usual(uint32_t step) {
     usual_until = 0;
     /* What a process that is alone does may be no step at all. */
     bool may_be_unseen = alone && segment->processes > 1;
-    if (!step || is_watched() || may_be_unseen || segment->fairness_active || keeps_inside)
-        return false;
+    if (!step || is_watched() || may_be_unseen || segment->fairness_active) return false;
+    if (keeps_inside) return false;
     if (step >= steps_at_hand) steps_prepare();
     usual_until = steps_at_hand < segment->max_steps ? steps_at_hand : segment->max_steps;
     if (live_at < usual_until) usual_until = live_at;
