@@ -102,6 +102,8 @@ EXPORT pid_t getpid(void) { return is_fragment ? PROCESSES[this_process].pid : R
 
 /* -- what would be seen outside -------------------------------------------------------------------- */
 
+#ifdef ARCHITECTURE
+
 /* What the program does at such a signal. */
 static struct sigaction action_before;
 
@@ -146,6 +148,13 @@ static bool hold_back(void) {
            REAL(prctl)(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
            REAL(prctl)(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
 }
+
+#else
+
+/* Nobody knows how to answer such a call on other processors; there are no fibers either. */
+static bool hold_back(void) { return false; }
+
+#endif
 
 /* -- the beginning ---------------------------------------------------------------------------------- */
 
