@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from bohrbug.runtime.posix import accesses_layout, build, layout, standstill
+from bohrbug.runtime.posix import accesses_layout, build, layout, live_layout, standstill
 from bohrbug.runtime.posix.build import PACKAGE, SOURCES, UnsupportedError, compile_shim, compiler
 from tests.native.building import need_native
 
@@ -36,6 +36,8 @@ STRUCTURES = {
     "witness": accesses_layout.WitnessRecord,
     "watchpoint": accesses_layout.WatchpointRecord,
     "sampled_place": accesses_layout.SampledRecord,
+    "fragment_report": live_layout.FragmentRecord,
+    "live": live_layout.LiveRecord,
     "task_order": accesses_layout.TaskOrderRecord,
     "accesses": accesses_layout.AccessesRecord,
 }
@@ -60,6 +62,7 @@ def test_the_layout_is_the_same_on_both_sides(tmp_path: Path) -> None:
         "#include <stddef.h>",
         "#include <stdio.h>",
         '#include "accesses.h"',
+        '#include "live.h"',
         "int main(void) {",
     ]
     expected = []

@@ -13,6 +13,7 @@ import pytest
 from bohrbug.exploration.reproduction import growth_from_json, growth_to_json
 from bohrbug.live import copies
 from bohrbug.live.budget import LONGEST_GAP, Budget, gap_until
+from bohrbug.live.figures import Figures
 from bohrbug.live.fragments import Report, report_of
 from bohrbug.live.harm import (
     NO_SCORE,
@@ -26,8 +27,7 @@ from bohrbug.live.harm import (
 from bohrbug.live.options import LiveOptions
 from bohrbug.live.policies import policies
 from bohrbug.live.report import summary_lines
-from bohrbug.live.rounds import Figures
-from bohrbug.live.session import LiveResult
+from bohrbug.live.result import LiveResult
 from bohrbug.live.system_calls import MACHINES, filter_of, outcome_of, packed
 from bohrbug.model.conditions import Growth
 from bohrbug.model.operation import ACQUIRE, GET, PUT, READ, RELEASE, WRITE, Operation
@@ -212,6 +212,17 @@ def test_locks_are_its_own_only_if_they_are_private() -> None:
     program = filter_of(machine, 1, {1}, waits_for_events=False)
     assert outcome_of(program, machine, 202, (0, 129))
     assert not outcome_of(program, machine, 202, (0, 1))
+
+
+def test_asking_what_a_terminal_is_passes_and_changing_it_does_not() -> None:
+    machine = MACHINES["x86_64"]
+    program = filter_of(machine, 1, (), waits_for_events=False)
+    asks, changes = 0x5401, 0x5402
+    assert outcome_of(program, machine, 16, (1, asks))
+    assert not outcome_of(program, machine, 16, (1, changes))
+    own = filter_of(machine, 1, {1}, waits_for_events=False)
+    assert outcome_of(own, machine, 16, (1, changes))
+    assert not outcome_of(own, machine, 16, (2, changes))
 
 
 def test_events_that_are_told_once_are_left_to_the_program() -> None:

@@ -22,14 +22,16 @@ from bohrbug.cli.exploring import (
     leave,
     usage_error,
 )
-from bohrbug.cli.native_options import is_native
+from bohrbug.cli.native_options import is_native, misuses_named
 from bohrbug.cli.programs import ProgramError, Script, program_named
 from bohrbug.exploration.options import ExploreOptions
 from bohrbug.exploration.reproduction import reproduction_of
 from bohrbug.live.copies import CannotHoldBack, check
 from bohrbug.live.options import LiveOptions
 from bohrbug.live.report import replay_lines, summary_lines
-from bohrbug.live.session import LiveResult, live_options_of, run_live
+from bohrbug.live.result import LiveResult
+from bohrbug.live.session import live_options_of, run_live
+from bohrbug.platforms.posix.command import Command
 from bohrbug.report.text import render_failure
 
 _CODES = """\b
@@ -132,6 +134,15 @@ class Program:
 )
 @live_options
 @click.option("-q", "--quiet", is_flag=True, help="Say nothing if nothing was found.")
+@click.option(
+    "--exit-code", type=int, metavar="N", help="A native program fails if it exits with another."
+)
+@click.option(
+    "--allow-misuse",
+    multiple=True,
+    metavar="KIND,...",
+    help="Let a native program go on behind misuse, as the C library does.",
+)
 @click.option("--attach", is_flag=True, hidden=True)
 @click.option("--native-threads", is_flag=True, hidden=True)
 @click.argument("program")
@@ -141,6 +152,8 @@ def live(
     arguments: Sequence[str],
     rounds: LiveOptions,
     quiet: bool,
+    exit_code: int | None,
+    allow_misuse: tuple[str, ...],
     attach: bool,
     native_threads: bool,
     **given: Any,
@@ -154,10 +167,19 @@ def live(
         if is_wanted:
             usage_error(f"{flag} is not there yet: live rounds are for scripts that bohrbug starts")
     if is_native(program, arguments, click.get_current_context().meta[RAW_ARGUMENTS]):
-        usage_error(
-            "live rounds are for Python programs; for a native one: bohrbug run -- "
-            f"{' '.join([program, *arguments])}"
+        # Loaded only where there is one.
+        from bohrbug.cli.live_native import live_native
+
+        expected = Command(
+            (program, *arguments), exit_code, allowed_misuses=misuses_named(allow_misuse)
         )
+        live_native(expected, given, rounds, quiet)
+    for is_given, flag in (
+        (exit_code is not None, "--exit-code"),
+        (allow_misuse, "--allow-misuse"),
+    ):
+        if is_given:
+            usage_error(f"{flag} is for native programs, and this is a Python program")
     # What only a sleep that ends too soon can break would not break in the run.
     given["timeouts"] = given["timeouts"] or "late"
     options = live_options_of(explore_options(given))

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any, NoReturn
 
 from bohrbug.live.copies import Copy, tell
+from bohrbug.live.figures import Failing
 from bohrbug.live.harm import NO_PRESSURE, End, Pressure, Row, pressure_of
 from bohrbug.model.conditions import FunctionKey, PlaceKey, place_key
 from bohrbug.model.outcome import Outcome
@@ -16,10 +17,6 @@ from bohrbug.model.plan import Choice
 from bohrbug.runtime.threads.execution import Execution
 from bohrbug.runtime.threads.live_runtime import LiveRuntime
 from bohrbug.runtime.threads.monitoring import RaceDetector
-
-Failing = tuple[str, str]
-"""What tells a failure from another one: the kind of outcome, or the type of an exception, and the
-task."""
 
 _CRASHES = frozenset(
     number

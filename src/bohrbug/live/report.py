@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from bohrbug.live.figures import Figures, failing_in_words
 from bohrbug.live.harm import End
-from bohrbug.live.rounds import Figures
-from bohrbug.live.session import LiveResult, failing_in_words
+from bohrbug.live.result import LiveResult
 from bohrbug.report.wording import plural, seconds_in_words
 
 _ORDER = tuple(End)

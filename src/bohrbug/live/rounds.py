@@ -15,20 +15,21 @@ import random
 import signal
 import sys
 import time
-from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 from bohrbug.live import copies
 from bohrbug.live.budget import Budget, gap_until
-from bohrbug.live.fragments import Failing, Fragment, Report, failing_of, report_of
+from bohrbug.live.figures import Figures
+from bohrbug.live.following import Crash, Following, Try
+from bohrbug.live.fragments import Fragment, Report, failing_of, report_of
 from bohrbug.live.harm import HARMFUL, NO_SCORE, End, Pair, conflict, score, worst
 from bohrbug.live.options import LiveOptions
 from bohrbug.live.policies import policies
 from bohrbug.model.conditions import FunctionKey, Growth, PlaceKey
 from bohrbug.model.operation import TaskId
 from bohrbug.model.outcome import Outcome, OutcomeKind
-from bohrbug.model.plan import NonPreemptive, Policy, UniformRandom
+from bohrbug.model.plan import NonPreemptive, UniformRandom
 from bohrbug.runtime.threads.control import nobody
 from bohrbug.runtime.threads.execution import Execution
 from bohrbug.runtime.threads.forgetting import forget_steps
@@ -66,82 +67,6 @@ _LOOKING_STEPS = 4
 
 _KNOWN_PAIRS = 100_000
 """Pairs of places that are kept as known; beyond these all are forgotten."""
-
-
-@dataclass(slots=True)
-class Figures:
-    """What rounds have come to.
-
-    Parameters:
-        rounds: how many there were.
-        ends: how fragments ended.
-        retired: how many fragments the program has followed.
-        parted: how many of those it could not follow to their end.
-        unproved: failures of fragments that the program did not have when it followed them.
-        failed_copies: rounds that could not be made, as the system made no copy.
-        share: the percentage of the run's time that rounds took.
-        longest: seconds of the longest round.
-    """
-
-    rounds: int = 0
-    ends: Counter[End] = field(default_factory=Counter)
-    retired: int = 0
-    parted: int = 0
-    unproved: list[Failing] = field(default_factory=list)
-    failed_copies: int = 0
-    share: float = 0.0
-    longest: float = 0.0
-
-    @property
-    def fragments(self) -> int:
-        """How many there were."""
-        return self.ends.total()
-
-
-@dataclass(frozen=True, slots=True)
-class Crash:
-    """The program is about to crash as a fragment did.
-
-    Parameters:
-        step: where that fragment began.
-        policy: what it was executed under.
-        report: what became of it.
-    """
-
-    step: int
-    policy: Policy
-    report: Report
-
-
-@dataclass(frozen=True, slots=True)
-class _Try:
-    """What a fragment does.
-
-    Parameters:
-        policy: who runs.
-        window: steps that it may do.
-        looks: every access to data is a scheduling point in it, so that it shows which should be
-            some in others; it is not followed.
-    """
-
-    policy: Policy
-    window: int
-    looks: bool = False
-
-
-@dataclass(slots=True)
-class _Following:
-    """A fragment that the program follows.
-
-    Parameters:
-        until: the number of the first step behind it.
-        failing: how it failed, if it did.
-        crash: it crashes behind that, and nobody was told yet.
-    """
-
-    until: int
-    failing: Failing | None
-    crash: Crash | None = None
 
 
 class Rounds:
@@ -186,7 +111,7 @@ class Rounds:
         self._calm = 0
         self._looks = 0
         self._fragment: Fragment | None = None
-        self._following: _Following | None = None
+        self._following: Following | None = None
         # Steps and moment of the last look: how fast the program is.
         self._last_look = (0, now)
         self._pace = 0.0
@@ -262,7 +187,7 @@ class Rounds:
         # Where all objects have to be looked at for it, it must not be done all the time.
         self._grow_at = ended + (ended - began) * _PAUSE_BETWEEN_GROWTH
 
-    def _calm_down(self, step: int, tries: Sequence[_Try]) -> None:
+    def _calm_down(self, step: int, tries: Sequence[Try]) -> None:
         """Let functions that have no scheduling point be as fast as they are, if no more is found.
 
         Fragments that look let them tell all the same.
@@ -362,7 +287,7 @@ class Rounds:
         self.figures.share = self._budget.share(ended)
         return until
 
-    def _tries(self, tasks: Sequence[TaskId]) -> list[_Try]:
+    def _tries(self, tasks: Sequence[TaskId]) -> list[Try]:
         """What the fragments of a round do; the first goes on as the program would."""
         options, rounds = self._options, self.figures.rounds
         window = options.window
@@ -371,10 +296,10 @@ class Rounds:
         if others and (rounds < _ROUNDS_THAT_LOOK or rounds % _LATER_LOOKS == 0):
             others -= 1
             seed = self._draw.getrandbits(32)
-            looking = [_Try(UniformRandom(seed), window * _LOOKING_STEPS, looks=True)]
-        drawn = [_Try(each, window) for each in policies(self._draw, others, tasks, window)]
+            looking = [Try(UniformRandom(seed), window * _LOOKING_STEPS, looks=True)]
+        drawn = [Try(each, window) for each in policies(self._draw, others, tasks, window)]
         # Of two that fail the first is followed: rather one that makes fewer steps.
-        return [_Try(NonPreemptive(), window), *drawn, *looking]
+        return [Try(NonPreemptive(), window), *drawn, *looking]
 
     def _leave_alone(self, others: Sequence[copies.Copy]) -> None:
         """In a copy: it has nothing to do with those that were made before it."""
@@ -385,7 +310,7 @@ class Rounds:
         self,
         execution: Execution,
         descriptor: int,
-        what: _Try,
+        what: Try,
     ) -> int:
         """In a copy: execute a fragment from here on; the step of the next visit."""
         self._is_copy = True
@@ -434,7 +359,7 @@ class Rounds:
         execution: Execution,
         step: int,
         reports: Sequence[Report],
-        tries: Sequence[_Try],
+        tries: Sequence[Try],
     ) -> int:
         """Let the program go on as the worst of the fragments did; until which step."""
         if len(self._known) > _KNOWN_PAIRS:
@@ -464,12 +389,12 @@ class Rounds:
             self._see_as_it_did(step, before)
             # It could not tell what it chose; but the same policy chooses the same again.
             execution.decide_by(policy)
-            self._following = _Following(step + steps, report.failing, Crash(step, policy, report))
+            self._following = Following(step + steps, report.failing, Crash(step, policy, report))
             return max(step + steps, step + 1)
         self._see_as_it_did(step, report)
         execution.follow(report.choices)
         until = step + len(report.choices)
-        self._following = _Following(until, report.failing if report.end in HARMFUL else None)
+        self._following = Following(until, report.failing if report.end in HARMFUL else None)
         return until
 
     def _see_as_it_did(self, step: int, report: Report) -> None:
@@ -478,7 +403,7 @@ class Rounds:
         if fresh:
             self.growing.grow(Growth(step, fresh))
 
-    def _before_crash(self, execution: Execution, what: _Try) -> Report:
+    def _before_crash(self, execution: Execution, what: Try) -> Report:
         """What a fragment did before it crashed, as far as it does not crash.
 
         It is found by bisection, with further copies; in one of them a fragment begins.

@@ -5,15 +5,16 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from types import CodeType
 from typing import Any
 
 from bohrbug.exploration.options import ExploreOptions
 from bohrbug.exploration.result import Failure
-from bohrbug.live.fragments import Failing
+from bohrbug.live.following import Crash
 from bohrbug.live.options import LiveOptions
-from bohrbug.live.rounds import Crash, Figures, Rounds
+from bohrbug.live.result import LiveResult
+from bohrbug.live.rounds import Rounds
 from bohrbug.model.outcome import Outcome, OutcomeKind
 from bohrbug.model.plan import Plan
 from bohrbug.model.trace import Trace
@@ -23,34 +24,6 @@ from bohrbug.runtime.threads.control import nobody
 from bohrbug.runtime.threads.live_runtime import LiveRuntime
 
 _now = time.monotonic
-
-
-@dataclass(slots=True)
-class LiveResult:
-    """What came of a run.
-
-    Parameters:
-        outcome: how it ended.
-        figures: of its rounds.
-        seconds: of real time.
-        steps: how many it had.
-        failure: if it failed.
-        is_whole: the failure has all steps from the start, so that it can be replayed.
-        why_not: why a replay is not to be counted on; empty if it is.
-    """
-
-    outcome: Outcome
-    figures: Figures
-    seconds: float
-    steps: int
-    failure: Failure | None = None
-    is_whole: bool = True
-    why_not: str = ""
-
-    @property
-    def interrupted(self) -> bool:
-        """Whether the user has ended it."""
-        return self.outcome.kind is OutcomeKind.INTERRUPTED
 
 
 def live_options_of(options: ExploreOptions) -> ExploreOptions:
@@ -169,9 +142,3 @@ def _why_not(rounds: Rounds) -> str:
     if rounds.strays:
         return "a task that span was made to yield at a moment that real time has chosen"
     return ""
-
-
-def failing_in_words(failing: Failing) -> str:
-    """How a fragment failed: ``AssertionError in task 0.2``."""
-    what, task = failing
-    return f"{what} in task {task}" if task else what

@@ -41,7 +41,7 @@ _ANY = """
     getrusage 98 165, sysinfo 99 179, getpid 39 172, gettid 186 178, getppid 110 173, uname 63 160,
     getuid 102 174, geteuid 107 175, getgid 104 176, getegid 108 177,
     getrandom 318 278, sched_yield 24 124, sched_getaffinity 204 123, getcpu 309 168,
-    membarrier 324 283, restart_syscall 219 128,
+    membarrier 324 283, restart_syscall 219 128, arch_prctl 158 -1,
     rt_sigaction 13 134, rt_sigprocmask 14 135, rt_sigreturn 15 139, sigaltstack 131 132,
     exit 60 93, exit_group 231 94,
     fstat 5 80, newfstatat 262 79, stat 4 -1, lstat 6 -1, statx 332 291, access 21 -1,
@@ -57,13 +57,16 @@ _WAITING_FOR_EVENTS = {
     "epoll_pwait": (281, 22),
     "epoll_pwait2": (441,) * 2,
 }
-_OF_DESCRIPTORS = {"write": (1, 64), "writev": (20, 66), "lseek": (8, 62), "ioctl": (16, 29)}
+_OF_WRITTEN = {"write": (1, 64), "writev": (20, 66), "lseek": (8, 62)}
+_IOCTL = (16, 29)
 _OF_ITSELF = {"kill": (62, 129), "tgkill": (234, 131)}
 _MMAP, _FUTEX, _FCNTL = (9, 222), (202, 98), (72, 25)
 
 _MAP_TYPE, _MAP_PRIVATE = 0x0F, 0x02
 _FUTEX_PRIVATE = 128
 _F_GETFD, _F_GETFL = 1, 3
+_LOOKING = (0x5401, 0x5413)
+"""``TCGETS`` and ``TIOCGWINSZ``: whether it is a terminal, and how large."""
 
 _LOAD, _JUMP_EQUAL, _AND, _RETURN = 0x20, 0x15, 0x54, 0x06
 _ALLOW: Instruction = (_RETURN, 0, 0, 0x7FFF0000)
@@ -86,6 +89,11 @@ def _one_of(index: int, values: Iterable[int]) -> list[Instruction]:
     for value in values:
         block += [(_JUMP_EQUAL, 0, 1, value & 0xFFFFFFFF), _ALLOW]
     return [*block, _TRAP]
+
+
+def _either(one: list[Instruction], other: list[Instruction]) -> list[Instruction]:
+    """Allow what one of two blocks allows."""
+    return [*one[:-1], *other]
 
 
 def _masked(index: int, mask: int, value: int) -> list[Instruction]:
@@ -120,7 +128,8 @@ def filter_of(
         (_MMAP, _masked(3, _MAP_TYPE, _MAP_PRIVATE)),
         (_FUTEX, _masked(1, _FUTEX_PRIVATE, _FUTEX_PRIVATE)),
         (_FCNTL, _one_of(1, (_F_GETFD, _F_GETFL))),
-        *((numbers, _one_of(0, sorted(descriptors))) for numbers in _OF_DESCRIPTORS.values()),
+        *((numbers, _one_of(0, sorted(descriptors))) for numbers in _OF_WRITTEN.values()),
+        (_IOCTL, _either(_one_of(0, sorted(descriptors)), _one_of(1, _LOOKING))),
         *((numbers, _one_of(0, (process,))) for numbers in _OF_ITSELF.values()),
     ]
     for numbers, block in blocks:

@@ -23,7 +23,7 @@ from bohrbug.exploration.sights import Sights
 from bohrbug.exploration.surroundings import Surroundings
 from bohrbug.exploration.verdicts import has_seen_a_failure
 from bohrbug.live.options import LiveOptions
-from bohrbug.live.session import LiveResult
+from bohrbug.live.result import LiveResult
 from bohrbug.platforms.threads.platform import explorer_of
 from bohrbug.platforms.threads.replaying import replay
 from bohrbug.platforms.threads.sights import sights_in_replay

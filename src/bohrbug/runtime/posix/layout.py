@@ -344,6 +344,7 @@ TABLES = (
     "stacks",
     "printed",
     "accesses",
+    "live",
 )
 """``struct tables``."""
 

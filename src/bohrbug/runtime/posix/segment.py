@@ -31,6 +31,7 @@ from bohrbug.model.plan import (
 )
 from bohrbug.runtime.posix import accesses_layout, layout
 from bohrbug.runtime.posix.accesses_layout import AccessesRecord
+from bohrbug.runtime.posix.live_layout import LiveRecord
 from bohrbug.runtime.posix.plan_events import PlanEvents, events_of_orderings, events_of_pairs
 from bohrbug.runtime.posix.points import keys_of
 
@@ -95,11 +96,13 @@ class Sizes:
         steps: at most so many.
         resources: of these, too.
         stacks: numbers that its stacks consist of.
+        live: bytes of what live rounds keep.
     """
 
     steps: int
     resources: int = MOST_RESOURCES
     stacks: int = MOST_STACKS
+    live: int = 0
 
     @property
     def pool(self) -> int:
@@ -140,10 +143,11 @@ class SegmentFile:
     Parameters:
         steps: how many steps an execution can have.
         small: how many small segments there are behind the first one.
+        live: bytes for what live rounds keep, in the first one; 0 if there are none.
     """
 
-    def __init__(self, steps: int, small: int = 0) -> None:
-        sizes = [Sizes(steps), *[SMALL] * small]
+    def __init__(self, steps: int, small: int = 0, live: int = 0) -> None:
+        sizes = [Sizes(steps, live=live), *[SMALL] * small]
         rooms = [_places_in(each, has_accesses=not i) for i, each in enumerate(sizes)]
         # No name in any folder: it is gone with the last process that has it, however that ends.
         self._file = os.memfd_create("bohrbug-segment")
@@ -175,7 +179,7 @@ class SegmentFile:
             self._file = -1
             for segment in self.all:
                 segment.end_reading()
-                del segment.header, segment.accesses
+                del segment.header, segment.accesses, segment.live
             # Views of the memory may be in use somewhere; it goes with the last of them.
 
     def __enter__(self) -> Self:
@@ -216,6 +220,7 @@ class Segment:
         self._memory = memory
         self.header = layout.Header.from_buffer(memory, start)
         self.accesses = AccessesRecord.from_buffer(memory, self._at["accesses"])
+        self.live: Any = LiveRecord.from_buffer(memory, self._at["live"]) if sizes.live else None
         self._reader: ref[Reader] | None = None
         # What is older than that was not made by an execution.
         self._made = time.time_ns()
@@ -573,6 +578,8 @@ def _places_in(sizes: Sizes, has_accesses: bool) -> tuple[dict[str, int], int]:
     tables = sizes.tables()
     if has_accesses:
         tables["accesses"] = ctypes.sizeof(AccessesRecord)
+    if sizes.live:
+        tables["live"] = sizes.live
     offsets: dict[str, int] = {}
     end = _aligned(ctypes.sizeof(layout.Header))
     for name in layout.TABLES:

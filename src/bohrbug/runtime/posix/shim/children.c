@@ -15,6 +15,7 @@
 #include "environment.h"
 #include "faults.h"
 #include "fiber.h"
+#include "live.h"
 #include "process.h"
 #include "real.h"
 #include "schedule.h"
@@ -60,7 +61,7 @@ static int execute(const char *path, char *const *arguments, char *const *enviro
         return REAL(execve)(path, arguments, all);
     }
     GUARD;
-    needs_kernel_threads("exec");
+    prefers_kernel_threads("exec");
     perform(EXECUTE, current_resource(), site);
     if (access(path, X_OK) < 0) return -1;
     struct process *process = &PROCESSES[this_process];
@@ -182,7 +183,7 @@ EXPORT int forkpty(int *terminal, char *name, const struct termios *mode,
 static int spawn(pid_t *pid, const char *path, const posix_spawn_file_actions_t *actions,
                  const posix_spawnattr_t *attributes, char *const arguments[],
                  char *const environment[], uint64_t site) {
-    bool takes_part = can_take_part(path);
+    bool takes_part = !live && can_take_part(path);
     struct task *task = process_prepare(site);
     if (fails(FORK_FAULT, site)) {
         process_not_started(task);
@@ -195,6 +196,7 @@ static int spawn(pid_t *pid, const char *path, const posix_spawn_file_actions_t 
         process_not_started(task);
         return result;
     }
+    if (live) live->has_children = 1;
     if (pid) *pid = child;
     process_started(task, child, takes_part);
     return 0;

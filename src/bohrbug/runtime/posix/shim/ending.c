@@ -7,17 +7,21 @@
 #include <ucontext.h>
 
 #include "debugging.h"
+#include "fragment.h"
 #include "real.h"
 #include "stack.h"
 #include "task.h"
 
 static void write_down(enum ending ending, uint32_t task, const char *format, va_list arguments) {
     if (segment->ending != UNFINISHED) return;
+    /* Else too many would have to be kept. */
+    if (live) segment->with_stacks = 1;
     segment->ending = ending;
     segment->ending_task = task;
     segment->ending_resource = NONE;
     segment->ending_stack = NONE;
     vsnprintf(segment->message, MESSAGE_LENGTH, format, arguments);
+    if (is_fragment) fragment_ends(ending, task);
 }
 
 /* Nobody of the execution goes on: the processes are killed, the own one last. */
@@ -26,7 +30,8 @@ static _Noreturn void end_all(void) {
     modules_record_new();
     bohrbug_ends();
     int own = (int)syscall(SYS_getpid);
-    for (uint32_t i = 0; i < segment->processes; i++) {
+    /* What a run with live rounds has started goes its own way. */
+    for (uint32_t i = 0; !live && i < segment->processes; i++) {
         const struct process *process = &PROCESSES[i];
         if (process->pid > 0 && process->pid != own && process->state == ALIVE)
             syscall(SYS_kill, process->pid, SIGKILL);
@@ -63,11 +68,11 @@ void misuse(enum misuse_kind kind, uint32_t resource, uint64_t site, const char 
         note_let_pass(kind, site);
         return;
     }
+    segment->ending_misuse = kind;
     va_list arguments;
     va_start(arguments, format);
     write_down(MISUSE, index_of(current), format, arguments);
     va_end(arguments);
-    segment->ending_misuse = kind;
     segment->ending_resource = resource;
     segment->ending_site = site;
     segment->ending_stack = stack_record();
@@ -83,11 +88,11 @@ static bool may_die_of(int number) {
 
 static void on_crash(int number, siginfo_t *info, void *context) {
     inside++;
-    if (this_process != 0) segment->deaths |= 1u << number;
-    if (segment->ending == UNFINISHED && !may_die_of(number)) {
+    if (segment && this_process != 0) segment->deaths |= 1u << number;
+    if (segment && segment->ending == UNFINISHED && !may_die_of(number)) {
         const ucontext_t *state = context;
-        note_ending(CRASH, current ? index_of(current) : NONE, "%s", "");
         segment->signal = (uint32_t)number;
+        note_ending(CRASH, current ? index_of(current) : NONE, "%s", "");
         segment->fault_address = (uint64_t)(uintptr_t)info->si_addr;
 #if defined(__x86_64__)
         segment->ending_site = (uint64_t)state->uc_mcontext.gregs[REG_RIP];

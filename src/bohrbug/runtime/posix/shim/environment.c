@@ -99,6 +99,8 @@ char *const *without_control(char *const *environment) {
     return all;
 }
 
+void environment_go_free(void) { environ = (char **)(uintptr_t)without_control(environ); }
+
 static bool is_dynamic(const char *path) {
     char start[4096];
     struct stat status;

@@ -15,6 +15,8 @@ void forget_variable(const char *name);
 char *const *with_control(char *const *environment);
 /* The one that the program would have by itself, for programs that can't take part; never freed. */
 char *const *without_control(char *const *environment);
+/* What this process starts from here on takes part no more than it does. */
+void environment_go_free(void);
 /* Whether the loader would preload the shim into a program, and that could open all it needs. */
 bool can_take_part(const char *path);
 /* The program that a shell would start for a name. */

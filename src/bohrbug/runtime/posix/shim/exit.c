@@ -3,6 +3,7 @@
 #include "real.h"
 #include <stdio.h>
 
+#include "fragment.h"
 #include "freed.h"
 #include "process.h"
 #include "schedule.h"
@@ -21,6 +22,7 @@ static void exit_point(uint64_t site) {
     perform(END, current_resource(), site);
     if (other_threads_stay()) segment->ended_beside_others = 1;
     freed_check_all();
+    if (is_fragment) fragment_exits();
     /* While there is still somebody to wait for room in a pipe. */
     if (this_process) fflush(stdout);
 }

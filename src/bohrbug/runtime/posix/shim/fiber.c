@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "ending.h"
+#include "live.h"
 #include "order.h"
 #include "signals.h"
 #include "task.h"
@@ -21,6 +22,10 @@ void needs_kernel_threads(const char *what) {
     if (!*segment->needs_kernel_threads)
         strncpy(segment->needs_kernel_threads, what, sizeof segment->needs_kernel_threads - 1);
     if (on_fibers) finish(NOT_ON_FIBERS, segment->running, "%s", what);
+}
+
+void prefers_kernel_threads(const char *what) {
+    if (!live) needs_kernel_threads(what);
 }
 
 /* Sanitizers that have a mind of their own about stacks and threads. */

@@ -24,6 +24,8 @@ void fibers_begin(void);
 /* `what`, a function say, is only right if the task is a kernel thread of its own.  On fibers the
  * execution ends; else the starter gets to know it, and goes on without fibers. */
 void needs_kernel_threads(const char *what);
+/* ... where nothing is likely to be wrong with it on fibers: a run with live rounds, which can't begin anew, goes on. */
+void prefers_kernel_threads(const char *what);
 /* The program changes masks of signals, or has handlers. */
 void fibers_keep_masks(void);
 

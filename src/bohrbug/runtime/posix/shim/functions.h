@@ -50,7 +50,7 @@
     F(sigaction) F(signal) F(sigprocmask) F(pthread_sigmask) F(sigwait) F(sigwaitinfo) \
     F(sigtimedwait) F(sigsuspend) F(pause) F(kill) F(raise) \
     /* what depends on the thread of the kernel that calls */ \
-    F(gettid) F(prctl) F(pthread_getname_np) F(sigaltstack) F(tgkill) F(sigqueue) \
+    F(gettid) F(getpid) F(prctl) F(pthread_getname_np) F(sigaltstack) F(tgkill) F(sigqueue) \
     F(pthread_sigqueue) F(timer_create) F(timer_settime) F(timer_gettime) F(timer_getoverrun) F(timer_delete) \
     F(alarm) F(ualarm) F(setitimer) F(getitimer) F(timerfd_create) F(timerfd_settime) F(timerfd_gettime) \
     F(pthread_setschedparam) F(pthread_getschedparam) \

@@ -141,7 +141,7 @@ EXPORT long syscall(long number, ...) {
         case SYS_gettid:
             return current->thread;
         default:
-            if (!is_of_any_thread(number)) needs_kernel_threads("syscall");
+            if (!is_of_any_thread(number)) prefers_kernel_threads("syscall");
             break;
         }
     }

@@ -5,22 +5,37 @@
 #include <sys/prctl.h>
 
 #include "fiber.h"
+#include "live.h"
 #include "real.h"
 #include "rights.h"
 #include "task.h"
 
-static void note(const char *function) {
-    if (controlled() && !busy) needs_kernel_threads(function);
+/* As long as there is one task, it may be the carrier. */
+static bool matters(void) {
+    return controlled() && !busy && !(live && segment->alive_count == 1);
 }
 
-#define OF_OWN_THREAD(type, name, parameters, ...) \
+static void note(const char *function) {
+    if (matters()) needs_kernel_threads(function);
+}
+
+static void note_lightly(const char *function) {
+    if (matters()) prefers_kernel_threads(function);
+}
+
+#define DEPENDS(type, note_it, name, parameters, ...) \
     EXPORT type name parameters { \
-        note(#name); \
+        note_it(#name); \
         return REAL(name)(__VA_ARGS__); \
     }
 
+#define OF_OWN_THREAD(type, name, parameters, ...) DEPENDS(type, note, name, parameters, __VA_ARGS__)
+/* ... of which a run with live rounds can do without. */
+#define SAYS_LITTLE(type, name, parameters, ...) \
+    DEPENDS(type, note_lightly, name, parameters, __VA_ARGS__)
+
 /* Names */
-OF_OWN_THREAD(int, pthread_getname_np, (pthread_t thread, char *name, size_t size), thread, name, size)
+SAYS_LITTLE(int, pthread_getname_np, (pthread_t thread, char *name, size_t size), thread, name, size)
 
 EXPORT pid_t gettid(void) { return controlled() ? current->thread : REAL(gettid)(); }
 
@@ -31,34 +46,34 @@ EXPORT int prctl(int option, ...) {
     for (int i = 0; i < 4; i++) a[i] = va_arg(arguments, unsigned long);
     va_end(arguments);
     /* For debuggers only, as long as nobody asks for it. */
-    if (option != PR_SET_NAME) note("prctl");
+    if (option != PR_SET_NAME) note_lightly("prctl");
     return REAL(prctl)(option, a[0], a[1], a[2], a[3]);
 }
 
 /* Signals */
-OF_OWN_THREAD(int, sigaltstack, (const stack_t *stack, stack_t *before), stack, before)
+SAYS_LITTLE(int, sigaltstack, (const stack_t *stack, stack_t *before), stack, before)
 OF_OWN_THREAD(int, tgkill, (pid_t pid, pid_t thread, int number), pid, thread, number)
 OF_OWN_THREAD(int, sigqueue, (pid_t pid, int number, union sigval value), pid, number, value)
 OF_OWN_THREAD(int, pthread_sigqueue, (pthread_t thread, int number, union sigval value), thread, number,
               value)
 
 /* Priorities */
-OF_OWN_THREAD(int, pthread_setschedparam, (pthread_t thread, int policy, const struct sched_param *wanted),
+SAYS_LITTLE(int, pthread_setschedparam, (pthread_t thread, int policy, const struct sched_param *wanted),
               thread, policy, wanted)
-OF_OWN_THREAD(int, pthread_getschedparam, (pthread_t thread, int *policy, struct sched_param *found),
+SAYS_LITTLE(int, pthread_getschedparam, (pthread_t thread, int *policy, struct sched_param *found),
               thread, policy, found)
-OF_OWN_THREAD(int, pthread_setschedprio, (pthread_t thread, int priority), thread, priority)
+SAYS_LITTLE(int, pthread_setschedprio, (pthread_t thread, int priority), thread, priority)
 OF_OWN_THREAD(int, pthread_mutexattr_setprotocol, (pthread_mutexattr_t *attributes, int protocol),
               attributes, protocol)
-OF_OWN_THREAD(int, sched_setscheduler, (pid_t pid, int policy, const struct sched_param *wanted), pid,
+SAYS_LITTLE(int, sched_setscheduler, (pid_t pid, int policy, const struct sched_param *wanted), pid,
               policy, wanted)
-OF_OWN_THREAD(int, sched_setparam, (pid_t pid, const struct sched_param *wanted), pid, wanted)
-OF_OWN_THREAD(int, setpriority, (__priority_which_t which, id_t who, int priority), which, who, priority)
-OF_OWN_THREAD(int, nice, (int more), more)
+SAYS_LITTLE(int, sched_setparam, (pid_t pid, const struct sched_param *wanted), pid, wanted)
+SAYS_LITTLE(int, setpriority, (__priority_which_t which, id_t who, int priority), which, who, priority)
+SAYS_LITTLE(int, nice, (int more), more)
 
 /* Use of the processor */
-OF_OWN_THREAD(int, getrusage, (__rusage_who_t who, struct rusage *usage), who, usage)
-OF_OWN_THREAD(int, pthread_getcpuclockid, (pthread_t thread, clockid_t *clock), thread, clock)
+SAYS_LITTLE(int, getrusage, (__rusage_who_t who, struct rusage *usage), who, usage)
+SAYS_LITTLE(int, pthread_getcpuclockid, (pthread_t thread, clockid_t *clock), thread, clock)
 
 /* Rights, which the C library changes in one thread after the other by a signal */
 #define OF_RIGHTS(name, parameters, ...) \

@@ -14,8 +14,11 @@
 
 #include "accesses.h"
 #include "ending.h"
+#include "environment.h"
 #include "faults.h"
 #include "fiber.h"
+#include "forgetting.h"
+#include "live.h"
 #include "real.h"
 #include "schedule.h"
 #include "short_way.h"
@@ -35,11 +38,14 @@ static void rest(long nanoseconds) {
 }
 
 static uint32_t append(uint32_t parent) {
-    if (segment->processes >= segment->most_processes)
+    bool has_room = segment->processes < segment->most_processes;
+    uint32_t index = has_room ? segment->processes : forgotten_process();
+    if (index == NONE)
         finish(TOO_BIG, NONE, "an execution with more than %u processes", segment->most_processes);
-    if (segment->processes) needs_kernel_threads("another process");
+    /* Beside live rounds other processes go their own way. */
+    if (segment->processes) prefers_kernel_threads("another process");
     if (segment->processes) store_buffers_end();
-    uint32_t index = segment->processes++;
+    if (has_room) segment->processes++;
     PROCESSES[index].parent = parent;
     PROCESSES[index].state = PREPARED;
     look_again();
@@ -63,6 +69,8 @@ static uint32_t find_own(void) {
     for (int patience = 0; patience < 2000; patience++) {
         for (uint32_t i = segment->processes; i-- > 0;)
             if (PROCESSES[i].pid == pid && PROCESSES[i].state == ALIVE) return i;
+        /* Beside live rounds only the first one takes part, whatever its children have in their environment. */
+        if (live) break;
         rest(MILLISECOND);
     }
     return NONE;
@@ -108,10 +116,11 @@ bool process_begin(void) {
         return true;
     }
     uint32_t index = find_own();
-    if (index == NONE) return false;
+    if (index == NONE || (live && !PROCESSES[index].joined)) return false;
     if (PROCESSES[index].joined) {
         begin_again(index);
         become(&TASKS[own()->main_task]);
+        if (live) fibers_begin();
     } else {
         this_process = index;
         become(&TASKS[own()->main_task]);
@@ -203,6 +212,15 @@ EXPORT int __register_atfork(void (*before)(void), void (*after)(void), void (*i
     return REAL(__register_atfork)(before, after, in_child, module);
 }
 
+/* This process takes part no more: all that it does is the affair of whoever started it. */
+static void go_free(void) {
+    environment_go_free();
+    current = NULL;
+    on_fibers = false;
+    live = NULL;
+    segment = NULL;
+}
+
 pid_t process_fork(uint64_t site) {
     struct task *child = process_prepare(site);
     uint32_t index = child->process;
@@ -210,18 +228,20 @@ pid_t process_fork(uint64_t site) {
         process_not_started(child);
         return -1;
     }
-    PROCESSES[index].joined = 1;
+    PROCESSES[index].joined = !live;
     /* Before the child has run, others may ask what a signal would do to it. */
     PROCESSES[index].handled = own()->handled;
     PROCESSES[index].restarting = own()->restarting;
-    forked.task = child;
+    if (live) live->has_children = 1;
+    else forked.task = child;
     int was_busy = busy;
     busy = 0;
     pid_t pid = REAL(fork)();
     busy = was_busy;
+    if (pid == 0 && live) go_free();
     if (pid == 0) return 0;
     forked.task = NULL;
-    if (pid > 0) process_started(child, pid, true);
+    if (pid > 0) process_started(child, pid, !live);
     else process_not_started(child);
     return pid;
 }

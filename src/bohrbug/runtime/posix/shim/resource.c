@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "ending.h"
+#include "forgetting.h"
 #include "freed.h"
 #include "task.h"
 
@@ -93,10 +94,12 @@ out:
 }
 
 static struct resource *append(uint64_t address, uint64_t space, enum type type, uint64_t site) {
-    if (segment->resources >= segment->most_resources)
+    bool has_room = segment->resources < segment->most_resources;
+    uint32_t index = has_room ? segment->resources++ : forgotten_resource();
+    if (index == NONE)
         finish(TOO_BIG, NONE, "an execution with more than %u resources",
                segment->most_resources);
-    struct resource *resource = &RESOURCES[segment->resources++];
+    struct resource *resource = &RESOURCES[index];
     resource->address = address;
     resource->space = space;
     resource->type = type;

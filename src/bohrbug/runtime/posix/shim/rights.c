@@ -41,6 +41,12 @@ void rights_opened(const char *path) {
 /* Programs that close all descriptors close this one, too. */
 static bool is_kept(void) { return kept >= 0 && syscall(SYS_fcntl, kept, F_GETFD) >= 0; }
 
+int rights_descriptor(void) {
+    if (!is_kept()) kept = -1;
+    rights_change();
+    return kept;
+}
+
 const char *rights_path(void) {
     if (!is_kept()) return segment->path;
     syscall(SYS_fcntl, kept, F_SETFD, 0);

@@ -11,6 +11,8 @@ void rights_change(void);
 void rights_opened(const char *path);
 /* The path by which the program that is executed next finds the segment. */
 const char *rights_path(void);
+/* A descriptor of the segment, which the process keeps from now on; -1 if it can't be had any more. */
+int rights_descriptor(void);
 /* Whether that program may open all that it needs to take part. */
 bool rights_suffice(void);
 

@@ -7,6 +7,8 @@
 #include "ending.h"
 #include "fairness.h"
 #include "fiber.h"
+#include "futures.h"
+#include "live.h"
 #include "operation.h"
 #include "order.h"
 #include "policy.h"
@@ -146,6 +148,7 @@ static void record(const struct task *chosen, bool yielded) {
 /* Whose step is next; NULL if nobody is left. */
 static struct task *choose_step(uint32_t running, bool yielded) {
     if (!segment->alive_count) return NULL;
+    if (segment->steps >= live_at) live_visit();
     find_options();
     if (!enabled_count) {
         nothing_enabled(timed_count > 0);
@@ -163,6 +166,7 @@ static struct task *choose_step(uint32_t running, bool yielded) {
         if (yielded) fairness_yielded(running, enabled, enabled_count);
         if (segment->fairness_active) enabled_count = fairness_filter(enabled, enabled_count);
     }
+    if (keeps_inside) enabled_count = those_inside(enabled, enabled_count);
     struct options options = {enabled, timed, enabled_count, timed_count};
     uint32_t index = step < segment->prefix_length
                          ? follow_prefix(&options, running, yielded, step)

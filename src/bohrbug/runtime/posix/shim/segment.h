@@ -218,6 +218,7 @@ struct tables {
     uint64_t tasks, resources, processes, modules, names, prefix, segments, values, points, events;
     uint64_t pairs, below, policy_tasks;
     uint64_t steps, pool, stacks, printed, accesses;
+    uint64_t live;             /* of a run with live rounds, the last one; else 0: see live.h */
 };
 
 /* One step: what its task did, and what could have been done instead.  A data choice (CHOOSE) has the

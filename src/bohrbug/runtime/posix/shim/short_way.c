@@ -1,6 +1,8 @@
 #include "short_way.h"
 
 #include "debugging.h"
+#include "futures.h"
+#include "live.h"
 #include "operation.h"
 #include "order.h"
 #include "policy.h"
@@ -31,8 +33,10 @@ static __attribute__((noinline)) bool is_usual(uint32_t step) {
     /* What a process that is alone does may be no step at all. */
     bool may_be_unseen = alone && segment->processes > 1;
     if (!step || is_watched() || may_be_unseen || segment->fairness_active) return false;
+    if (keeps_inside) return false;
     if (step >= steps_at_hand) steps_prepare();
     usual_until = steps_at_hand < segment->max_steps ? steps_at_hand : segment->max_steps;
+    if (live_at < usual_until) usual_until = live_at;
     return step < usual_until;
 }
 

@@ -14,6 +14,7 @@
 #include "debug_registers.h"
 #include "fiber.h"
 #include "killing.h"
+#include "live.h"
 #include "schedule.h"
 #include "snapshot.h"
 #include "spare.h"
@@ -24,7 +25,7 @@ static void on_nudge(int number, siginfo_t *info, void *context) {
     (void)info;
     snapshot_look();
     /* It is blocked, or spins, in a way that only the kernel can share the processor out. */
-    needs_kernel_threads("a standstill");
+    prefers_kernel_threads("a standstill");
     if (!controlled() || busy || segment->running != index_of(current)) return;
     if (hooks && *hooks->working) return;
     int error = errno;
@@ -223,7 +224,7 @@ bool signal_is_pending(const struct task *task) {
 }
 
 static enum woken wait_until_sent(uint64_t set, uint64_t deadline, uint64_t site) {
-    needs_kernel_threads("a wait for signals");
+    prefers_kernel_threads("a wait for signals");
     signals_look(current);
     struct waiting waiting = {SIGNAL_SENT, set, deadline, true, false};
     enum woken woken = perform_when(WAIT, current_resource(), site, waiting);
@@ -290,17 +291,25 @@ EXPORT int pause(void) {
 
 /* -- sending them ------------------------------------------------------------------------- */
 
+/* Nobody has a handler for a signal, and it is blocked: whoever gets it, waits for it. */
+static bool is_waited_for(int number) {
+    sigset_t mask;
+    return !(PROCESSES[this_process].handled & bit(number)) &&
+           REAL(pthread_sigmask)(SIG_BLOCK, NULL, &mask) == 0 && sigismember(&mask, number) == 1;
+}
+
 EXPORT int pthread_kill(pthread_t thread, int number) {
     CONTROLLED(pthread_kill, thread, number);
     struct task *task = task_of_handle((uint64_t)thread);
     if (task && number == 0 && is_spare(task)) return 0;
     if (!task || number == 0) return REAL(pthread_kill)(thread, number);
-    needs_kernel_threads("pthread_kill");
+    if (!live || !is_waited_for(number)) needs_kernel_threads("pthread_kill");
     process_state_operation(INSPECT, SIGNAL_HANDLERS, SITE);
     perform(SIGNAL, TASK_BIT | index_of(task), SITE);
     task->signals |= bit(number);
     segment->signals_matter = 1;
-    return REAL(pthread_kill)(thread, number);
+    /* On fibers no signal reaches the kernel's thread of a task that is parked. */
+    return on_fibers ? (REAL(kill)(getpid(), number) ? errno : 0) : REAL(pthread_kill)(thread, number);
 }
 
 /* The process that is meant; where it is several, or one outside, the one that sends. */
@@ -314,7 +323,7 @@ static uint32_t resource_of(pid_t pid) {
 EXPORT int kill(pid_t pid, int number) {
     CONTROLLED(kill, pid, number);
     if (number == 0) return REAL(kill)(pid, number);
-    needs_kernel_threads("kill");
+    prefers_kernel_threads("kill");
     process_state_operation(INSPECT, SIGNAL_HANDLERS, SITE);
     perform(SIGNAL, resource_of(pid), SITE);
     segment->signals_matter = 1;
@@ -331,7 +340,7 @@ EXPORT int kill(pid_t pid, int number) {
 
 EXPORT int raise(int number) {
     CONTROLLED(raise, number);
-    needs_kernel_threads("raise");
+    prefers_kernel_threads("raise");
     process_state_operation(INSPECT, SIGNAL_HANDLERS, SITE);
     current->signals |= bit(number);
     return REAL(raise)(number);

@@ -1,5 +1,6 @@
 #include "standstill.h"
 
+#include <signal.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -9,6 +10,7 @@
 #include "descriptors.h"
 #include "ending.h"
 #include "file_locks.h"
+#include "fragment.h"
 #include "process.h"
 #include "readiness.h"
 #include "schedule.h"
@@ -148,7 +150,8 @@ static bool helped(enum outsider *outsider) {
         look_closely();
         if (some_have_ended() || anybody_ready()) return true;
         if (patience < 0) patience = patience_for(*outsider = find_outsider());
-        if (passed >= patience || real_seconds() - began >= MOST_SECONDS) return false;
+        /* A child may have ended since: it is nobody outside any more, but somebody waits for it. */
+        if (passed >= patience || real_seconds() - began >= MOST_SECONDS) return anybody_ready();
         struct timespec pause = {0, 1000000};
         syscall(SYS_nanosleep, &pause, NULL);
     }
@@ -179,7 +182,79 @@ static void finish_outside(void) {
     finish(STUCK_OUTSIDE, segment->running, "waits for something outside our control");
 }
 
+/* -- in a run with live rounds, for as long as it takes ------------------------------------------- */
+
+/* Nanoseconds between two looks: few at first, as an answer may be on its way. */
+#define FIRST_PAUSE 20000
+#define LONGEST_PAUSE 1000000
+
+static uint64_t first_deadline(void) {
+    uint64_t first = NO_DEADLINE;
+    for (uint32_t i = 0; i < segment->alive_count; i++)
+        if (TASKS[segment->alive[i]].deadline < first) first = TASKS[segment->alive[i]].deadline;
+    return first;
+}
+
+/* A signal that ends the program, or stops it, must not wait for anybody. */
+static void let_fatal_signals_in(const uint64_t *before) {
+    sigset_t pending;
+    if (sigpending(&pending) < 0) return;
+    uint64_t handled = PROCESSES[this_process].handled;
+    for (int number = 1; number < 65; number++)
+        if (number != NUDGE && sigismember(&pending, number) == 1 && !(handled >> (number - 1) & 1)) {
+            signals_let_in(before);
+            uint64_t again;
+            signals_hold(&again);
+            return;
+        }
+}
+
+static bool anybody_waits_for_signals(void) {
+    for (uint32_t i = 0; i < segment->alive_count; i++)
+        if (TASKS[segment->alive[i]].condition == SIGNAL_SENT) return true;
+    return false;
+}
+
+/* While somebody outside may let a task go on, time passes as it does in reality; else it jumps.  Whether somebody can
+ * go on: a task, or the one whose timeout is first. */
+static bool waits_in_reality(bool timed, const uint64_t *before) {
+    uint64_t began = real_now(), from = segment->now, pause = FIRST_PAUSE;
+    uint64_t deadline = timed ? first_deadline() : NO_DEADLINE;
+    for (;;) {
+        look_closely();
+        if (some_have_ended() || anybody_ready()) return true;
+        uint64_t passed = real_now() - began;
+        enum outsider outsider = find_outsider();
+        if (outsider < MAY_COME && anybody_waits_for_signals()) outsider = MAY_COME;
+        bool gets_there = outsider == ON_THE_WAY && passed < PATIENCE_ON_THE_WAY * (SECOND / 1000);
+        /* A child may have ended since: it is nobody outside any more, but somebody waits for it. */
+        if (outsider < MAY_COME && !gets_there) return timed || anybody_ready();
+        if (is_fragment) fragment_over(AT_WAIT);
+        live->met_outside |= outsider >= MAY_COME;
+        if (outsider >= MAY_COME) clock_advance(from + passed);
+        if (timed && segment->now >= deadline) return true;
+        let_fatal_signals_in(before);
+        struct timespec rest = {0, (long)pause};
+        syscall(SYS_nanosleep, &rest, NULL);
+        if (pause < LONGEST_PAUSE) pause += pause / 4;
+    }
+}
+
+static void nobody_enabled_live(bool timed) {
+    uint64_t before = 0;
+    signals_hold(&before);
+    if (!is_fragment) live->waits = 1;
+    bool goes_on = waits_in_reality(timed, &before);
+    if (!is_fragment) live->waits = 0;
+    signals_let_in(&before);
+    if (!goes_on) finish(DEADLOCK, NONE, "%s", "");
+}
+
 void nothing_enabled(bool timed) {
+    if (live) {
+        nobody_enabled_live(timed);
+        return;
+    }
     if (timed && !idles_for_ever()) return;
     /* A handler must not run while it is decided who runs. */
     uint64_t before = 0;

@@ -12,6 +12,7 @@
 #include "ending.h"
 #include "environment.h"
 #include "forkable.h"
+#include "live.h"
 #include "policy.h"
 #include "process.h"
 #include "real.h"
@@ -73,9 +74,11 @@ int segment_open(void) {
 void begin(void) {
     GUARD;
     policy_begin();
+    live_begin();
     if (!process_begin()) {
-        /* Started in a way that nobody saw. */
+        /* Started in a way that nobody saw, or beside live rounds. */
         segment = NULL;
+        live = NULL;
         return;
     }
     modules_record();

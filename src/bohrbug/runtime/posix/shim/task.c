@@ -3,6 +3,7 @@
 #include <stddef.h>
 
 #include "ending.h"
+#include "forgetting.h"
 #include "short_way.h"
 #include "store_buffer.h"
 
@@ -24,10 +25,11 @@ static uint32_t name_of(const struct task *parent, uint32_t number) {
 }
 
 static struct task *prepare(struct task *parent, uint32_t number, uint32_t process) {
-    if (segment->tasks >= MOST_TASKS)
+    uint32_t index = segment->tasks < MOST_TASKS ? segment->tasks++ : forgotten_task();
+    if (index == NONE)
         finish(TOO_BIG, NONE, "an execution with more than %d tasks", MOST_TASKS);
     early = early && !parent;
-    struct task *task = &TASKS[segment->tasks++];
+    struct task *task = &TASKS[index];
     task->state = PREPARED;
     task->parent = parent ? index_of(parent) : NONE;
     task->number = number;

@@ -9,6 +9,7 @@
 #include "clock.h"
 #include "faults.h"
 #include "fiber.h"
+#include "fragment.h"
 #include "mutex.h"
 #include "real.h"
 #include "schedule.h"
@@ -54,7 +55,9 @@ static void *run(void) {
     current->begun = 1;
     busy = 0;
     void *(*routine)(void *) = (void *(*)(void *))(uintptr_t)current->routine;
-    return routine((void *)(uintptr_t)current->argument);
+    void *result = routine((void *)(uintptr_t)current->argument);
+    if (is_fragment) fragment_result(index_of(current), result);
+    return result;
 }
 
 static void *begin_thread(void *task) {
@@ -125,6 +128,7 @@ static int collect(struct task *task, pthread_t thread, void **result) {
     /* It has ended for us, and vanishes by itself now. */
     task->joined = 1;
     if (!alone) alone = is_last_of_process();
+    if (is_fragment) return fragment_joins(task, thread, result);
     if (!is_spare(task)) return REAL(pthread_join)(thread, result);
     if (task->detached) return EINVAL;
     if (result) *result = spare_result(task);
@@ -195,6 +199,7 @@ EXPORT int pthread_detach(pthread_t thread) {
 
 EXPORT void pthread_exit(void *result) {
     spare_exits(result);
+    if (is_fragment && current) fragment_result(index_of(current), result);
     REAL(pthread_exit)(result);
     __builtin_unreachable();
 }
@@ -232,7 +237,7 @@ EXPORT int pthread_setcancelstate(int state, int *before) {
 
 EXPORT int pthread_setcanceltype(int type, int *before) {
     if (controlled() && type == PTHREAD_CANCEL_ASYNCHRONOUS) {
-        needs_kernel_threads("pthread_setcanceltype");
+        prefers_kernel_threads("pthread_setcanceltype");
         segment->signals_matter = 1;
     }
     return REAL(pthread_setcanceltype)(type, before);

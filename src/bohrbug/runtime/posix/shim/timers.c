@@ -220,7 +220,7 @@ static int set(struct timer *timer, bool is_absolute, const struct itimerspec *v
     bool arms = value->it_value.tv_sec || value->it_value.tv_nsec;
     bool signals = timer->way == TO_PROCESS || timer->way == TO_THREAD;
     if (arms && signals) {
-        needs_kernel_threads("a timer that sends a signal");
+        prefers_kernel_threads("a timer that sends a signal");
         segment->signals_matter = 1;
         sigset_t mask;
         timer->is_blocked = REAL(pthread_sigmask)(SIG_BLOCK, NULL, &mask) == 0 &&
