@@ -100,11 +100,15 @@ class HeldTests:
         """Write what was not written yet."""
         self._written = _now()
         changes: list[tuple[str, tuple[object, ...]]] = []
+        # Many tests depend on the same files.
+        texts: dict[int, str] = {}
         for test, held in self._unwritten.items():
             if held is None:
                 changes.append(("DELETE FROM held WHERE test = ?", (test,)))
                 continue
-            files = json.dumps(dict(held.files), sort_keys=True)
+            files = texts.get(id(held.files))
+            if files is None:
+                files = texts[id(held.files)] = json.dumps(dict(held.files), sort_keys=True)
             row = (test, held.conditions, files, json.dumps(held.told), held.explored)
             changes.append(("REPLACE INTO held VALUES (?, ?, ?, ?, ?)", row))
         self._unwritten.clear()

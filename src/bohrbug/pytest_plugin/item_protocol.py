@@ -156,7 +156,12 @@ class ItemProtocol:
             more_seconds=None if plugin.budget is None else plugin.budget.more,
         )
         explorer = explorer_of(
-            execution, item.nodeid, plugin.within_budget(options), surroundings, execution.let_go
+            execution,
+            item.nodeid,
+            plugin.within_budget(options),
+            surroundings,
+            execution.let_go,
+            begins_unseen=True,
         )
         alarm = AlarmGuard(explorer.stop)
         foreign_loops = ForeignLoops(explorer.stop)
@@ -190,11 +195,12 @@ class ItemProtocol:
             trouble = self._write_reproductions(explorer)
         if failures and not _is_plain_failure(result, execution):
             text = "\n".join(plugin.text_of(failure, item, result) for failure in failures)
-        data = report_data(result)
+        told = report_data(result)
         if known is not None and not failures and not has_seen_a_failure(result.verdict):
             self._tell_verdict(known)
             self._finish(setup, None, known)
             return
+        data = dict(told)
         if plugin.memory is not None:
             data["fixed"] = update_memory(plugin.memory, result, remembered)
             trouble = trouble or plugin.memory.trouble or ""
@@ -208,7 +214,7 @@ class ItemProtocol:
                 # With another budget more could be seen.
                 plugin.unchanged.forget(item)
             else:
-                plugin.unchanged.keep(item, options, result, explorer.runtime.sources())
+                plugin.unchanged.keep(item, options, result, told, explorer.runtime.sources())
             trouble = trouble or plugin.unchanged.trouble
         data["trouble"] = trouble
         self._tell_verdict(data)

@@ -44,14 +44,24 @@ def _pyproject(config: pytest.Config) -> Path | None:
     return path if path.is_file() else None
 
 
-def options_of(item: pytest.Item, settings: dict[str, Any]) -> ExploreOptions:
+def options_of(
+    item: pytest.Item, settings: dict[str, Any], usual: ExploreOptions
+) -> ExploreOptions:
     """The options of one test; its markers win, the nearest first.
+
+    Parameters:
+        item: the test.
+        settings: what holds for all tests.
+        usual: the options of tests without a marker, which follow from the settings.
 
     Raises:
         pytest.UsageError: a marker makes no sense.
     """
+    markers = list(item.iter_markers("bohrbug"))
+    if not markers:
+        return usual
     merged = dict(settings)
-    for marker in reversed(list(item.iter_markers("bohrbug"))):
+    for marker in reversed(markers):
         where = f"{item.nodeid}: {_MARKER}"
         if marker.args:
             raise pytest.UsageError(f"{where} takes named options only, not {marker.args[0]!r}")

@@ -97,6 +97,7 @@ class BohrbugPlugin:
         self._config = config
         self._settings = settings
         self._reproduction = reproduction
+        self._usual = ExploreOptions(**settings)
         self._options: dict[str, ExploreOptions] = {}
         self._timeouts: dict[str, float] = {}
         self._plain: dict[str, str] = {}
@@ -120,7 +121,7 @@ class BohrbugPlugin:
     ) -> None:
         """Check all markers before the first test; leave out what is not to be replayed."""
         for item in items:
-            self._options[item.nodeid] = options_of(item, self._settings)
+            self._options[item.nodeid] = options_of(item, self._settings, self._usual)
             if self.memory is not None and config.getoption("bohrbug_forget"):
                 self.memory.forget(item.nodeid)
                 if self.unchanged is not None:
@@ -205,7 +206,7 @@ class BohrbugPlugin:
         """The options of a test, within what pytest-timeout grants."""
         options = self._options.get(item.nodeid)
         if options is None:
-            options = options_of(item, self._settings)
+            options = options_of(item, self._settings, self._usual)
         timeout = self._timeouts.get(item.nodeid)
         if timeout and (options.seconds is None or options.seconds > timeout * _TIMEOUT_SHARE):
             options = replace(options, seconds=timeout * _TIMEOUT_SHARE)

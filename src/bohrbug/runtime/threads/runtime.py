@@ -46,6 +46,7 @@ from bohrbug.runtime.threads.futures import lasting_executors
 from bohrbug.runtime.threads.handed_over import HandedOver, as_it_is
 from bohrbug.runtime.threads.installation import installation
 from bohrbug.runtime.threads.instrumentation import Instrumentation
+from bohrbug.runtime.threads.lone import SinkOfLoneTask, frames_of_caller
 from bohrbug.runtime.threads.loops.access_log import AccessLog
 from bohrbug.runtime.threads.loops.cancelling import never_met
 from bohrbug.runtime.threads.monitoring import Explainer, RaceDetector, Visitor, Watcher
@@ -74,7 +75,7 @@ FIRST_PATIENCE = 1.0
 """Seconds without a step after which the first execution, of unchanged code, is given up."""
 
 COLLECTED_EVERY = 100
-"""Explorations between two full garbage collections."""
+"""Explorations of several executions between two full garbage collections."""
 
 MOST_YOUNG_OBJECTS = 20_000
 """Objects made and not freed, since the last garbage collection, after which there is another."""
@@ -91,7 +92,7 @@ MakeDetector = Callable[[Execution], RaceDetector]
 MakeWatcher = Callable[[Execution], Watcher]
 RacesOverAwaits = Callable[[AccessLog], list[Race]]
 
-_entered = itertools.count(1)
+_explored = itertools.count(1)
 _NO_POINTS: frozenset[PlaceKey] = frozenset()
 
 
@@ -109,6 +110,9 @@ class ThreadsRuntime:
         invariant: see :class:`Execution`.
         let_go: lets go of what is kept of an execution that failed, such as its traceback.
         visitor: looks in on executions between their steps, if anybody does.
+        begins_unseen: what the first execution calls is found out only from its second task on:
+            a test that never has one costs hardly more than without an exploration. What it called
+            before that is found out in the second execution.
 
     Attributes:
         made: executions so far.
@@ -135,6 +139,7 @@ class ThreadsRuntime:
         invariant: Callable[[], object] | None = None,
         let_go: Callable[[], object] | None = None,
         visitor: Visitor | None = None,
+        begins_unseen: bool = False,
     ) -> None:
         self.function = function
         self._let_go = let_go
@@ -170,6 +175,11 @@ class ThreadsRuntime:
         self._rewritten_alone: list[tuple[CodeType, str]] = []
         # Whether an execution with several tasks has shown which functions they call.
         self._has_seen_tasks = False
+        # Up to the second task of the first execution nobody has to see what is called.
+        self._is_unseen = begins_unseen
+        # Such an execution has shown which functions were called from then on.
+        self._has_seen_half = False
+        self._has_entered_discovery = False
         # Those that were called first in a later execution, and not in all.
         self._rare: list[CodeType] = []
         # Executions that called some of these, and were all watched for races.
@@ -192,9 +202,6 @@ class ThreadsRuntime:
     def __enter__(self) -> Self:
         functions = installation.install()
         self._collected = gc.isenabled()
-        # What the last explorations left behind; looking at all objects each time costs too much.
-        if next(_entered) % COLLECTED_EVERY == 0:
-            gc.collect()
         # What exists now is not looked at again by the collections between executions.
         heap.freeze(functions)
         del functions
@@ -203,15 +210,21 @@ class ThreadsRuntime:
         orders.forget()
         log_records.enter()
         HandedOver.telling = staticmethod(callables.instrumented_callable)
-        if self.level is not Level.SYNC:
+        if not self._is_unseen:
+            self._enter_discovery()
+        return self
+
+    def _enter_discovery(self) -> None:
+        if self.level is not Level.SYNC and not self._has_entered_discovery:
+            self._has_entered_discovery = True
             self._discovery.listen(False)
             self._discovery.__enter__()
-        return self
 
     def __exit__(self, *exc_info: object) -> None:
         self.execution = self._spin_sink = None
         self._finds = PlaceSet()
-        if self.level is not Level.SYNC:
+        if self._has_entered_discovery:
+            self._has_entered_discovery = False
             self._discovery.__exit__()
         # Cheap, as everything older is frozen; otherwise it would pile up from test to test.
         gc.collect()
@@ -227,6 +240,9 @@ class ThreadsRuntime:
         self._shared.pool.close()
         if self._collected:
             gc.enable()
+        # What older objects hold of explorations; looking at all objects each time costs too much.
+        if self.made > 1 and next(_explored) % COLLECTED_EVERY == 0:
+            gc.collect()
         installation.restore()
 
     def guard(self, seconds: float, on_stuck: Callable[[str], object] | None, more: int) -> Guard:
@@ -259,15 +275,23 @@ class ThreadsRuntime:
             breakers: find the preemptions that a build with the GIL can't make: such a
                 build checks whether to switch at function entries, backward jumps and calls.
         """
+        was_unseen = self._is_unseen
+        if learn and not was_unseen:
+            self._enter_discovery()
         executed = self._run(plan, learn, watch, watcher, breakers)
+        self._is_unseen = False
         if learn and self.level is not Level.SYNC:
             discovery, instrumentation = self._discovery, self._instrumentation
             instrumentation.has_grown = False
             if self._is_one_thread:
                 if self._has_company and discovery.has_news:
                     self._rewrite_what_runs_alone(executed)
-            elif discovery.has_news or instrumentation.has_new_made_code or self._rewritten_alone:
+                return executed
+            if discovery.has_news or instrumentation.has_new_made_code or self._rewritten_alone:
                 self._rewrite_late_code(executed, watch)
+            # What the first one called before its second task is seen in the next one.
+            self._has_seen_tasks = (self._has_seen_tasks or self._has_seen_half) and not was_unseen
+            self._has_seen_half = was_unseen and instrumentation.has_grown
         return executed
 
     def _rewrite_what_runs_alone(self, executed: Executed) -> None:
@@ -432,7 +456,7 @@ class ThreadsRuntime:
     ) -> None:
         """Make rewritten code report its accesses to an execution."""
         points = self._points
-        sink: WatchingSink | PointSink
+        sink: WatchingSink | PointSink | SinkOfLoneTask
         if watcher is not None:
             execution.detector = watcher
             sink = WatchingSink(watcher, variables, execution, execution.access, points.places)
@@ -447,13 +471,26 @@ class ThreadsRuntime:
         )
         if all_tell is not self._instrumentation.all_tell:
             self._instrumentation.let_tell(None if all_tell else points.are_in)
+        if self._is_unseen:
+            sink = SinkOfLoneTask(sink, self._begin_to_see)
         execution.sink = sink
         execution.nudge = self._nudge
         self._spin_sink = None
-        if not (self._instrumentation.codes or self._settings.is_live):
+        if not (self._instrumentation.codes or self._settings.is_live or self._is_unseen):
             # Nothing is rewritten yet: what spins now can't be seen, but found.
             execution.patience = FIRST_PATIENCE
         hooks.set_sink(sink)
+
+    def _begin_to_see(self) -> None:
+        """The first execution is about to have a second task, or tasks of an event loop."""
+        self._enter_discovery()
+        self._discovery.listen(True)
+        held.evaluation_has_changed()
+        self._discovery.began_before(frames_of_caller())
+        made_code.follow = self._instrumentation.of_executed
+        if self.execution is not None:
+            # What waits for another task by spinning can do so from now on.
+            self.execution.patience = FIRST_PATIENCE
 
     def _nudge(self) -> None:
         """Called in another thread: make a task of the running execution yield to another one.
@@ -478,15 +515,17 @@ class ThreadsRuntime:
         watchdog = self._watchdog
         if watchdog is not None:
             watchdog.watch(execution)
-        self._discovery.listen(True)
+        if self._has_entered_discovery:
+            self._discovery.listen(True)
         held.evaluation_has_changed()
-        if self.level is not Level.SYNC:
+        if self.level is not Level.SYNC and not self._is_unseen:
             made_code.follow = self._instrumentation.of_executed
         try:
             return execution.run(self.function)
         finally:
             replaced_builtins.put_back()
-            self._discovery.listen(False)
+            if self._has_entered_discovery:
+                self._discovery.listen(False)
             made_code.follow = None
             if watchdog is not None:
                 watchdog.release()

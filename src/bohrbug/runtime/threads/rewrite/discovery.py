@@ -89,6 +89,15 @@ class Discovery:
         if self._is_evaluating:
             native.listen_to_first_calls(is_wanted)
 
+    def began_before(self, frames: Iterable[FrameType]) -> None:
+        """Collect functions that had begun before anybody listened.
+
+        Parameters:
+            frames: of their calls, the innermost first.
+        """
+        for frame in reversed([*frames]):
+            self._is_enough(frame.f_code, frame.f_globals)
+
     def notice(self, codes: Iterable[CodeType]) -> None:
         """From now on every call of functions with these original code objects is told of.
 
