@@ -414,7 +414,8 @@ class Explorer:
         elif outcome.kind is OutcomeKind.PASSED:
             self.findings.note_pass(trace)
             self.learner.note_pass(len(trace))
-            self.directing.observe(trace)
+            if executed.tasks > 1:
+                self.directing.observe(trace)
         elif outcome.is_failure:
             if not self._warm_up.is_over and executed.tasks > 1:
                 trace = self._warm_up.seen_closer(trace)

@@ -25,12 +25,13 @@ class FilesBehind:
     """
 
     def __init__(self) -> None:
-        self._imported: tuple[str, ...] = ()
+        self._imported: tuple[int, str] = 0, ""
         self._known: dict[tuple[frozenset[ModuleType], frozenset[str]], Files] = {}
 
     def of(self, modules: Iterable[ModuleType | None], files: Iterable[str]) -> Files:
         """See :func:`files_behind`; the same object for the same files."""
-        imported = tuple(sys.modules)
+        # The last one is what was imported last.
+        imported = len(sys.modules), next(reversed(sys.modules))
         if imported != self._imported:
             self._imported = imported
             self._known.clear()

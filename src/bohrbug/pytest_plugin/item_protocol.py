@@ -224,8 +224,8 @@ class ItemProtocol:
             self._finish(setup, None, data, alarm.call_handler)
         elif has_seen_a_failure(result.verdict):
             # Not a failure of ours, as it may be impossible; but a test that failed has not passed.
-            told = "\n".join((data["line"], f"reason: {result.verdict.reason}"))
-            self._finish(setup, None, data, _raiser(pytest.fail.Exception(told, pytrace=False)))
+            text = "\n".join((data["line"], f"reason: {result.verdict.reason}"))
+            self._finish(setup, None, data, _raiser(pytest.fail.Exception(text, pytrace=False)))
         elif is_in_wide_loop and not result.interrupted:
             # The tests after it in that loop may expect what it leaves there.
             self._as_always = data

@@ -39,6 +39,7 @@ from bohrbug.runtime.threads.captured import Captured
 from bohrbug.runtime.threads.control import controlled
 from bohrbug.runtime.threads.installation import installation
 from bohrbug.runtime.threads.thread_errors import Expected
+from bohrbug.runtime.threads.watchdog import lasting_watchdog
 
 _TIMEOUT_SHARE = 0.8
 """The part of the time that pytest-timeout grants which an exploration may use."""
@@ -80,6 +81,9 @@ def register(config: pytest.Config) -> None:
     tell_coverage()
     installation.install()
     config.add_cleanup(installation.restore)
+    if plugin.live is None:
+        lasting_watchdog.__enter__()
+        config.add_cleanup(lambda: lasting_watchdog.__exit__())
 
 
 class BohrbugPlugin:

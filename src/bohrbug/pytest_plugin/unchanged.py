@@ -10,7 +10,7 @@ import os
 import platform
 import sys
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from functools import cached_property
 from importlib.metadata import distributions
 from pathlib import Path
@@ -68,6 +68,7 @@ class UnchangedTests:
         self._tests = HeldTests(config.rootpath / FILE)
         self._digests = Digests()
         self._behind = FilesBehind()
+        self._modules_of: dict[tuple[int, ...], frozenset[ModuleType]] = {}
         self._held_files: dict[int, tuple[Files, HeldFiles]] = {}
         self._digests_of_options: dict[int, tuple[ExploreOptions, str]] = {}
 
@@ -138,16 +139,20 @@ class UnchangedTests:
             known = self._held_files[id(files)] = files, found
         return known[1]
 
-    def _modules(self, item: pytest.Function) -> Iterator[ModuleType | None]:
+    def _modules(self, item: pytest.Function) -> frozenset[ModuleType]:
         """The test's own module, those of its fixtures, and plugins of the project."""
-        yield item.module
         definitions = getattr(item, "_fixtureinfo").name2fixturedefs  # noqa: B009  (is private)
-        for fixtures in definitions.values():
-            for fixture in fixtures:
-                yield inspect.getmodule(fixture.func)
-        for plugin in self._config.pluginmanager.get_plugins():
-            if isinstance(plugin, ModuleType):
-                yield plugin
+        plugins = self._config.pluginmanager.get_plugins()
+        # Fixtures last as long as the session: no others get their identity.
+        fixtures = [each for several in definitions.values() for each in several]
+        key = id(item.module), len(plugins), *map(id, fixtures)
+        known = self._modules_of.get(key)
+        if known is None:
+            of_fixtures = [inspect.getmodule(each.func) for each in fixtures]
+            found = (item.module, *of_fixtures, *plugins)
+            known = frozenset(each for each in found if isinstance(each, ModuleType))
+            self._modules_of[key] = known
+        return known
 
     def _conditions(self, options: ExploreOptions) -> str:
         """A digest of all that a verdict depends on and that is in no file."""

@@ -66,7 +66,7 @@ from bohrbug.runtime.threads.rewrite.place import Place
 from bohrbug.runtime.threads.rewrite.scope import Scope
 from bohrbug.runtime.threads.settings import Settings
 from bohrbug.runtime.threads.shared_test_state import SharedTestState
-from bohrbug.runtime.threads.watchdog import Watchdog
+from bohrbug.runtime.threads.watchdog import Watchdog, lasting_watchdog
 
 RARE_WATCHED = 40
 """How many executions of functions that few executions call are noticed."""
@@ -250,7 +250,7 @@ class ThreadsRuntime:
         if not seconds:
             self._watchdog = None
             return NoGuard()
-        self._watchdog = Watchdog(seconds, on_stuck, more)
+        self._watchdog = lasting_watchdog.watchdog(seconds, on_stuck, more)
         return self._watchdog
 
     # -- executing ---------------------------------------------------------------
