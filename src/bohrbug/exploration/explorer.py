@@ -20,7 +20,7 @@ from bohrbug.exploration.platform import Platform
 from bohrbug.exploration.progress import Progress
 from bohrbug.exploration.repeating import difference_when_repeated
 from bohrbug.exploration.result import Result
-from bohrbug.exploration.saving import Saved, check_points
+from bohrbug.exploration.saving import Loaded, Saved, check_points
 from bohrbug.exploration.spending import Spending
 from bohrbug.exploration.surroundings import Surroundings
 from bohrbug.exploration.trying_again import TryingAgain
@@ -63,6 +63,14 @@ RESTARTS = 100
 """How often a search starts again because there are new scheduling points."""
 
 _now = time.perf_counter
+
+
+LIKELY = 0.1
+"""How likely a further execution has to be to show something new, for a search to go on."""
+
+
+def _finds_new(strategy: Noticing) -> bool:
+    return strategy.shows_new or strategy.chance_of_new >= LIKELY
 
 
 class Explorer:
@@ -462,6 +470,26 @@ class Explorer:
         """
         if self._keeper is not None:
             self._keeper.save(self._snapshot(pieces), self.findings, self.runtime.sources())
+
+    def to_go_on(self) -> Loaded | None:
+        """What another exploration needs to go on where this one has ended, as its time was up.
+
+        ``None`` if it ended for another reason, or if there is little left to find: further
+        executions are unlikely to show anything new.
+        """
+        strategy = self.strategy if self._proposed else None
+        if (
+            strategy is None
+            or not self.spending.is_over
+            or self.is_interrupted
+            or self.result.failures
+            or self.caveats.hung
+            or self.options.left_after(self.result.executions) <= 0
+            or not is_divisible(strategy)
+            or not (isinstance(strategy, Noticing) and _finds_new(strategy))
+        ):
+            return None
+        return Loaded(self._snapshot(()), self.findings.kept(), dict(self.findings.races))
 
     @property
     def is_saving(self) -> bool:

@@ -13,7 +13,6 @@ from importlib.util import find_spec
 from pathlib import Path
 from types import FunctionType, ModuleType
 
-
 Files = Mapping[str, str]
 """Files, with the names of the modules that they are, or ""."""
 

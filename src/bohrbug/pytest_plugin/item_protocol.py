@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Generator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 import pytest
@@ -19,6 +20,7 @@ from bohrbug.exploration.reproduction import (
     reproduction_of,
 )
 from bohrbug.exploration.result import Failure, Result, Verdict, VerdictKind
+from bohrbug.exploration.saving import Loaded, ResumeError
 from bohrbug.exploration.sights import Sights
 from bohrbug.exploration.surroundings import Surroundings
 from bohrbug.exploration.verdicts import has_seen_a_failure
@@ -37,6 +39,8 @@ from bohrbug.pytest_plugin.measuring import one_tracer_for_all_tasks
 from bohrbug.pytest_plugin.pages import TestPage
 from bohrbug.pytest_plugin.progress import SessionProgress
 from bohrbug.pytest_plugin.remembering import update_memory
+from bohrbug.pytest_plugin.second_pass import GoingOn
+from bohrbug.pytest_plugin.session_budget import SessionBudget
 from bohrbug.pytest_plugin.summary import ATTRIBUTE, report_data
 from bohrbug.pytest_plugin.target import target_of_item
 from bohrbug.report.replayed import failure_replayed, replay_words
@@ -65,6 +69,25 @@ class _Failed:
     result: Result
 
 
+@dataclass(frozen=True, slots=True)
+class _Unfinished:
+    """A test that passes up to now, and has not been reported, as it may get more time.
+
+    Parameters:
+        loaded: to go on with; ``None``: that is not possible.
+        setup: the report of its setup.
+        teardown: the call that has torn down what was around it.
+        data: for the summary.
+        sections: captured output.
+    """
+
+    loaded: Loaded | None
+    setup: pytest.TestReport
+    teardown: pytest.CallInfo[object]
+    data: dict[str, Any]
+    sections: internals.Sections
+
+
 class ItemProtocol:
     """Explores or replays one item, and makes its reports.
 
@@ -82,10 +105,21 @@ class ItemProtocol:
         self._nextitem = nextitem
         self._started = time.time()
         self._begin = time.perf_counter()
+        self._took = 0.0
         self._execution: ItemExecution
         # What to report with a run without control that is to follow.
         self._as_always: dict[str, Any] | None = None
         self._is_concurrent = False
+        self._is_cut = False
+        # What an earlier exploration has left to go on with, and the seconds for that.
+        self._earlier: _Unfinished | None = None
+        self._seconds = 0.0
+        self._unfinished: _Unfinished | None = None
+
+    @property
+    def item(self) -> pytest.Function:
+        """The item."""
+        return self._item
 
     def run(self) -> None:
         """The whole protocol of the item."""
@@ -94,8 +128,54 @@ class ItemProtocol:
             self._run()
         if self._as_always is not None:
             self._run_as_always(self._as_always)
-        if self._plugin.budget is not None:
+        if self._plugin.budget is not None and self._earlier is None:
             self._plugin.budget.end(self._is_concurrent)
+
+    # -- exploring on --------------------------------------------------------------------
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether its time was up before its exploration was over."""
+        return self._is_cut
+
+    @property
+    def is_unfinished(self) -> bool:
+        """Whether it waits to be explored on, and to be reported."""
+        return self._unfinished is not None
+
+    def more_seconds(self, budget: SessionBudget, tests: int) -> float:
+        """What it may get of the seconds that are left, among so many tests."""
+        unfinished = self._unfinished
+        if unfinished is None or unfinished.loaded is None or unfinished.loaded.saved is None:
+            return 0.0
+        most = self._plugin.options_for(self._item).seconds
+        return budget.again(tests, unfinished.loaded.saved.seconds, most)
+
+    def explore_on(self, nextitem: pytest.Item | None, seconds: float) -> bool:
+        """Explore on for so many seconds; whether that is the end, so that it was reported."""
+        self._earlier, self._unfinished = self._unfinished, None
+        self._nextitem, self._seconds = nextitem, seconds
+        self._begin = time.perf_counter() - self._took
+        self.run()
+        return self._unfinished is None
+
+    def _wait(self, unfinished: _Unfinished) -> None:
+        """Put off the reports, unless something is wrong after the test."""
+        self._unfinished = unfinished
+        self._took = time.perf_counter() - self._begin
+        if unfinished.teardown.excinfo is not None:
+            self.report()
+
+    def report(self) -> None:
+        """Make the reports that were put off."""
+        unfinished, self._unfinished = self._unfinished, None
+        assert unfinished is not None
+        self._begin = time.perf_counter() - self._took
+        internals.sections_of(self._item)[:] = unfinished.sections
+        self._tell_verdict(unfinished.data)
+        self._log(unfinished.setup)
+        self._phase("call", None, None, unfinished.data)
+        self._log(self._report(unfinished.teardown), unfinished.teardown)
 
     def _run_as_always(self, data: dict[str, Any]) -> None:
         """Run the item once without control, and report that, with what was explored, if it was."""
@@ -113,6 +193,10 @@ class ItemProtocol:
         try:
             # Modules, classes and wider fixtures are set up once, outside control.
             setup = self._call("setup", lambda: internals.set_up_surroundings(item))
+            if setup.excinfo is not None and self._earlier is not None:
+                # They can be set up only once: it stays at what was found.
+                self._wait(replace(self._earlier, loaded=None))
+                return
             if setup.excinfo is not None and not self._is_skipped_before_set_up():
                 self._log(self._report(setup), setup)
                 self._phase("teardown", None, None, {})
@@ -155,19 +239,29 @@ class ItemProtocol:
             remembered=remembered,
             more_seconds=None if plugin.budget is None else plugin.budget.more,
         )
+        earlier = None if self._earlier is None else self._earlier.loaded
+        if earlier is None or earlier.saved is None:
+            within = plugin.within_budget(item, options)
+        else:
+            within = replace(options, seconds=earlier.saved.seconds + self._seconds)
+            surroundings = replace(surroundings, keeper=GoingOn(earlier), more_seconds=None)
         explorer = explorer_of(
             execution,
             item.nodeid,
-            plugin.within_budget(options),
+            within,
             surroundings,
             execution.let_go,
-            begins_unseen=True,
+            begins_unseen=earlier is None,
         )
         alarm = AlarmGuard(explorer.stop)
         foreign_loops = ForeignLoops(explorer.stop)
         try:
             with alarm, one_tracer_for_all_tasks(), foreign_loops:
                 result = explorer.explore()
+        except ResumeError:
+            assert self._earlier is not None
+            self._wait(replace(self._earlier, loaded=None))
+            return
         except BaseException as error:
             if error is not alarm.error:
                 raise
@@ -216,7 +310,18 @@ class ItemProtocol:
             else:
                 plugin.unchanged.keep(item, options, result, told, explorer.runtime.sources())
             trouble = trouble or plugin.unchanged.trouble
+        if self._earlier is not None:
+            data["fixed"] = [*self._earlier.data.get("fixed", ()), *data.get("fixed", ())]
         data["trouble"] = trouble
+        self._is_cut = explorer.spending.is_over
+        loaded = None
+        if plugin.second_pass is not None and not (alarm.rang or is_in_wide_loop):
+            loaded = explorer.to_go_on()
+        if loaded is not None and execution.skipped is None and known is None:
+            tear_down = partial(internals.tear_down_collectors, item, self._nextitem)
+            teardown = self._call("teardown", tear_down)
+            self._wait(_Unfinished(loaded, setup, teardown, data, execution.sections))
+            return
         self._tell_verdict(data)
         if failures:
             self._finish(setup, _Failed(failures[0], text, result), data)

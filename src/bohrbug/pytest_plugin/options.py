@@ -8,7 +8,14 @@ from typing import Any
 import pytest
 
 from bohrbug.exploration.options import ExploreOptions
-from bohrbug.settings import BY_NAME, OF_PYTEST, SettingsError, checked, read_pyproject
+from bohrbug.settings import (
+    BY_NAME,
+    OF_PYTEST,
+    SettingsError,
+    checked,
+    read_pyproject,
+    read_session_settings,
+)
 
 _MARKER = "@pytest.mark.bohrbug"
 
@@ -37,6 +44,18 @@ def session_settings(config: pytest.Config) -> dict[str, Any]:
     except ValueError as error:
         raise pytest.UsageError(f"bohrbug: {error}") from error
     return settings
+
+
+def of_sessions(config: pytest.Config) -> dict[str, Any]:
+    """What ``[tool.bohrbug]`` says of whole sessions.
+
+    Raises:
+        pytest.UsageError: it can't be read.
+    """
+    try:
+        return read_session_settings(_pyproject(config))
+    except SettingsError as error:
+        raise pytest.UsageError(f"bohrbug: {error}") from error
 
 
 def _pyproject(config: pytest.Config) -> Path | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 import sys
+import time
 from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -13,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from bohrbug.exploration.durations import Lasted
 from bohrbug.exploration.options import ExploreOptions
 from bohrbug.exploration.reproduction import (
     Reproduction,
@@ -26,9 +28,10 @@ from bohrbug.pytest_plugin.execution import ItemExecution
 from bohrbug.pytest_plugin.item_protocol import ItemProtocol
 from bohrbug.pytest_plugin.live import live_settings
 from bohrbug.pytest_plugin.measuring import tell_coverage
-from bohrbug.pytest_plugin.options import options_of, session_settings
+from bohrbug.pytest_plugin.options import of_sessions, options_of, session_settings
 from bohrbug.pytest_plugin.pages import SessionIndex, pages_folder
-from bohrbug.pytest_plugin.remembering import memory_of
+from bohrbug.pytest_plugin.remembering import durations_of, memory_of
+from bohrbug.pytest_plugin.second_pass import SecondPass
 from bohrbug.pytest_plugin.session_budget import session_budget_of
 from bohrbug.pytest_plugin.summary import ATTRIBUTE, Summary
 from bohrbug.pytest_plugin.target import argument_for, is_target
@@ -113,7 +116,15 @@ class BohrbugPlugin:
         self._index = None if self.pages is None or is_worker else SessionIndex(self.pages)
         self.memory = memory_of(config) if is_explored else None
         self.unchanged = unchanged_tests_of(config) if is_explored else None
-        self.budget = session_budget_of(config) if is_explored else None
+        self._durations = durations_of(config) if is_explored else None
+        lasted = {} if self._durations is None else self._durations.read()
+        sessions = session_budget_of(config, of_sessions(config), lasted) if is_explored else None
+        self.budget = sessions
+        self.second_pass = None if sessions is None else SecondPass(sessions)
+        # How long the tests of this session have taken.
+        self._lasted: dict[str, Lasted] = {}
+        self._began = 0.0
+        self._cut: set[str] = set()
         # The item that is being executed, by us and not as always.
         self._running: ItemExecution | None = None
 
@@ -131,7 +142,7 @@ class BohrbugPlugin:
                 if self.unchanged is not None:
                     self.unchanged.forget(item)
         if self.budget is not None:
-            self.budget.expect(len(items))
+            self.budget.expect([item.nodeid for item in items])
         if self._reproduction is not None:
             target = self._reproduction.target
             others = [item for item in items if not is_target(item, target)]
@@ -196,12 +207,23 @@ class BohrbugPlugin:
         why = self._why_plain(item)
         if why is None and self.budget is not None and self.budget.is_spent:
             why = f"the budget of {self.budget.words} was spent"
+        self._began = time.perf_counter()
         if why is not None or not isinstance(item, pytest.Function):
             self.is_plain(item, why or "")
+            if self.budget is not None:
+                self.budget.leave_out(item.nodeid)
             return None
+        second_pass = self.second_pass
+        if second_pass is not None and nextitem is None:
+            nextitem = second_pass.first_item
         item.ihook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
         try:
-            ItemProtocol(self, item, nextitem).run()
+            test = ItemProtocol(self, item, nextitem)
+            test.run()
+            if test.is_cut:
+                self._cut.add(item.nodeid)
+            if second_pass is not None and test.is_unfinished:
+                second_pass.add(test)
         finally:
             item.ihook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
         return True
@@ -216,13 +238,31 @@ class BohrbugPlugin:
             options = replace(options, seconds=timeout * _TIMEOUT_SHARE)
         return options
 
-    def within_budget(self, options: ExploreOptions) -> ExploreOptions:
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtestloop(self, session: pytest.Session) -> Generator[None, object, object]:
+        """After the last test, time may be left."""
+        try:
+            result = yield
+        except BaseException:
+            # Nobody has reported those that wait for more time.
+            if self.second_pass is not None:
+                self.second_pass.report()
+            raise
+        if self.second_pass is not None:
+            self.second_pass.run(session)
+        return result
+
+    def pytest_runtest_logfinish(self, nodeid: str) -> None:
+        """Note how long a test has taken, with all that belongs to it."""
+        if self._began:
+            seconds = time.perf_counter() - self._began
+            self._lasted[nodeid] = Lasted(seconds, nodeid not in self._cut)
+
+    def within_budget(self, item: pytest.Item, options: ExploreOptions) -> ExploreOptions:
         """Options of the test that begins now, within what the session grants."""
         if self.budget is None:
             return options
-        share = self.budget.begin()
-        seconds = share if options.seconds is None else min(options.seconds, share)
-        return replace(options, seconds=seconds)
+        return replace(options, seconds=self.budget.begin(item.nodeid, options.seconds))
 
     @contextmanager
     def running(self, execution: ItemExecution) -> Generator[None]:
@@ -317,6 +357,8 @@ class BohrbugPlugin:
         """Write what is kept for the next session."""
         if self.unchanged is not None:
             self.unchanged.flush()
+        if self._durations is not None:
+            self._durations.write(self._lasted)
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """The section at the end."""

@@ -97,6 +97,11 @@ class Noticing(Protocol):
         """Whether the second half of them has shown something that none before had."""
         ...
 
+    @property
+    def chance_of_new(self) -> float:
+        """How likely a further one is to show a behaviour that none before had, from 0 to 1."""
+        ...
+
 
 @runtime_checkable
 class Learning(Protocol):
