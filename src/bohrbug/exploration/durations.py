@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bohrbug.exploration.database import DatabaseError, connect
-from bohrbug.exploration.reproduction import DIRECTORY
+from bohrbug.paths import DIRECTORY
 
 VERSION = 1
 APPLICATION = 0x42_6F_68_64

@@ -41,8 +41,7 @@ from bohrbug.model.trace import Trace
 from bohrbug.runtime.interrupts import Interrupts
 from bohrbug.runtime.protocol import Executed, Guard, NoGuard
 from bohrbug.search.divisible import State, is_divisible
-from bohrbug.search.registry import Options, strategy_named
-from bohrbug.search.strategy import Composite, Noticing, Strategy
+from bohrbug.search.strategy import Composite, Noticing, Strategy, finds_new
 
 FIRST = "non-preemptive"
 """The name of the strategy for failures in the first executions, which no strategy has planned."""
@@ -63,14 +62,6 @@ RESTARTS = 100
 """How often a search starts again because there are new scheduling points."""
 
 _now = time.perf_counter
-
-
-LIKELY = 0.1
-"""How likely a further execution has to be to show something new, for a search to go on."""
-
-
-def _finds_new(strategy: Noticing) -> bool:
-    return strategy.shows_new or strategy.chance_of_new >= LIKELY
 
 
 class Explorer:
@@ -139,6 +130,8 @@ class Explorer:
     @cached_property
     def strategy(self) -> Strategy:
         """The strategy; made on first use, because most tests of a suite need no search."""
+        from bohrbug.search.registry import Options, strategy_named
+
         options = self.options
         return self._given_strategy or strategy_named(
             options.strategy,
@@ -477,17 +470,12 @@ class Explorer:
         ``None`` if it ended for another reason, or if there is little left to find: further
         executions are unlikely to show anything new.
         """
-        strategy = self.strategy if self._proposed else None
-        if (
-            strategy is None
-            or not self.spending.is_over
-            or self.is_interrupted
-            or self.result.failures
-            or self.caveats.hung
-            or self.options.left_after(self.result.executions) <= 0
-            or not is_divisible(strategy)
-            or not (isinstance(strategy, Noticing) and _finds_new(strategy))
-        ):
+        may_go_on = self._proposed and self.spending.is_over and not self.is_interrupted
+        is_done = self.result.failures or self.caveats.hung
+        left = self.options.left_after(self.result.executions)
+        if not may_go_on or is_done or left <= 0 or not is_divisible(self.strategy):
+            return None
+        if not (isinstance(self.strategy, Noticing) and finds_new(self.strategy)):
             return None
         return Loaded(self._snapshot(()), self.findings.kept(), dict(self.findings.races))
 

@@ -7,46 +7,36 @@ from collections.abc import Callable, Generator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import pytest
 
-from bohrbug.api import BohrbugFailure, write_reproduction
-from bohrbug.debugger.choice import DebugpyError, opened
 from bohrbug.exploration.explorer import Explorer
-from bohrbug.exploration.reproduction import (
-    DIRECTORY,
-    Reproduction,
-    reproduction_of,
-)
 from bohrbug.exploration.result import Failure, Result, Verdict, VerdictKind
-from bohrbug.exploration.saving import Loaded, ResumeError
-from bohrbug.exploration.sights import Sights
+from bohrbug.exploration.saving import GoingOn, Loaded, ResumeError
 from bohrbug.exploration.surroundings import Surroundings
 from bohrbug.exploration.verdicts import has_seen_a_failure
-from bohrbug.live.options import LiveOptions
-from bohrbug.live.session import LiveResult
+from bohrbug.paths import DIRECTORY
 from bohrbug.platforms.threads.platform import explorer_of
-from bohrbug.platforms.threads.replaying import replay
-from bohrbug.platforms.threads.sights import sights_in_replay
 from bohrbug.pytest_plugin import async_items, internals
 from bohrbug.pytest_plugin.alarms import AlarmGuard
-from bohrbug.pytest_plugin.debugging import debugger_of
 from bohrbug.pytest_plugin.execution import ItemExecution
 from bohrbug.pytest_plugin.foreign_loops import ForeignLoops
-from bohrbug.pytest_plugin.live import LiveItem, live_data
 from bohrbug.pytest_plugin.measuring import one_tracer_for_all_tasks
-from bohrbug.pytest_plugin.pages import TestPage
 from bohrbug.pytest_plugin.progress import SessionProgress
 from bohrbug.pytest_plugin.remembering import update_memory
-from bohrbug.pytest_plugin.second_pass import GoingOn
 from bohrbug.pytest_plugin.session_budget import SessionBudget
 from bohrbug.pytest_plugin.summary import ATTRIBUTE, report_data
 from bohrbug.pytest_plugin.target import target_of_item
-from bohrbug.report.replayed import failure_replayed, replay_words
 from bohrbug.runtime.threads.loops.logged import AsyncioError
 
 if TYPE_CHECKING:
+    from bohrbug.exploration.reproduction import Reproduction
+    from bohrbug.exploration.sights import Sights
+    from bohrbug.live.options import LiveOptions
+    from bohrbug.live.session import LiveResult
+    from bohrbug.pytest_plugin.pages import TestPage
     from bohrbug.pytest_plugin.plugin import BohrbugPlugin
 
 
@@ -231,7 +221,7 @@ class ItemProtocol:
             options = replace(options, executions=1, predict=0)
         progress = SessionProgress(item.config)
         remembered = [] if plugin.memory is None else plugin.memory.recall(item.nodeid)
-        page = None if plugin.pages is None else TestPage(plugin.pages)
+        page = None if plugin.pages is None else _page_in(plugin.pages)
         surroundings = Surroundings(
             progress.update if page is None else page.following(progress.update),
             lambda text: internals.end_process(item.config, item.nodeid, text),
@@ -352,6 +342,9 @@ class ItemProtocol:
 
     def _write_page(self, page: TestPage, explorer: Explorer) -> str:
         """Write the page of the test, for which its failures are replayed once more."""
+        from bohrbug.exploration.reproduction import reproduction_of
+        from bohrbug.platforms.threads.sights import sights_in_replay
+
         execution, result = self._execution, explorer.result
         target = target_of_item(self._item)
         printed = "\n".join(text for _, _, text in execution.sections)
@@ -365,6 +358,8 @@ class ItemProtocol:
 
     def _write_reproductions(self, explorer: Explorer) -> str:
         """Write a file for each failure; why that was not possible, or ""."""
+        from bohrbug.api import write_reproduction
+
         root = self._item.config.rootpath
         target = target_of_item(self._item)
         try:
@@ -404,6 +399,8 @@ class ItemProtocol:
 
     def _error(self, failed: _Failed) -> BaseException:
         """What to report: the exception of the test if it is known, for ``xfail(raises=...)``."""
+        from bohrbug.api import BohrbugFailure
+
         error = self._execution.error
         if error is not None and _is_kind(error, failed.failure):
             return error
@@ -451,6 +448,8 @@ class ItemProtocol:
     # -- live ----------------------------------------------------------------------------
 
     def _run_live(self, setup: pytest.TestReport, settings: LiveOptions) -> None:
+        from bohrbug.pytest_plugin.live import LiveItem, live_data
+
         item, execution, plugin = self._item, self._execution, self._plugin
 
         def before_crash(result: LiveResult) -> None:
@@ -477,6 +476,11 @@ class ItemProtocol:
     # -- replaying -----------------------------------------------------------------------
 
     def _replay(self, setup: pytest.TestReport, reproduction: Reproduction) -> None:
+        from bohrbug.debugger.choice import DebugpyError, opened
+        from bohrbug.platforms.threads.replaying import replay
+        from bohrbug.pytest_plugin.debugging import debugger_of
+        from bohrbug.report.replayed import failure_replayed, replay_words
+
         config = self._item.config
         # Somebody may do something else with it than replay it.
         if config.hook.pytest_bohrbug_replaying(test=self._execution, uncaptured=self._uncaptured):
@@ -551,6 +555,12 @@ class ItemProtocol:
         self._item.ihook.pytest_runtest_logreport(report=report)
         if call is not None and self._plugin.reproduction is None:
             internals.interact(self._item, call, report)
+
+
+def _page_in(folder: Path) -> TestPage:
+    from bohrbug.pytest_plugin.pages import TestPage
+
+    return TestPage(folder)
 
 
 def _live_result(item: pytest.Item, result: LiveResult) -> Result:

@@ -10,26 +10,18 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from bohrbug.exploration.durations import Lasted
 from bohrbug.exploration.options import ExploreOptions
-from bohrbug.exploration.reproduction import (
-    Reproduction,
-    ReproductionError,
-    read_reproduction,
-)
 from bohrbug.exploration.result import Failure, Result
-from bohrbug.pytest_plugin import async_items, for_ci, hooks, internals
-from bohrbug.pytest_plugin.debugging import debugger_of
+from bohrbug.pytest_plugin import async_items, hooks, internals
 from bohrbug.pytest_plugin.execution import ItemExecution
 from bohrbug.pytest_plugin.item_protocol import ItemProtocol
-from bohrbug.pytest_plugin.live import live_settings
 from bohrbug.pytest_plugin.measuring import tell_coverage
 from bohrbug.pytest_plugin.options import of_sessions, options_of, session_settings
-from bohrbug.pytest_plugin.pages import SessionIndex, pages_folder
 from bohrbug.pytest_plugin.remembering import durations_of, memory_of
 from bohrbug.pytest_plugin.second_pass import SecondPass
 from bohrbug.pytest_plugin.session_budget import session_budget_of
@@ -37,12 +29,16 @@ from bohrbug.pytest_plugin.summary import ATTRIBUTE, Summary
 from bohrbug.pytest_plugin.target import argument_for, is_target
 from bohrbug.pytest_plugin.unchanged import unchanged_tests_of
 from bohrbug.pytest_plugin.warning_filters import ignores_exceptions_of_thread
-from bohrbug.report.text import failure_text
 from bohrbug.runtime.threads.captured import Captured
 from bohrbug.runtime.threads.control import controlled
 from bohrbug.runtime.threads.installation import installation
 from bohrbug.runtime.threads.thread_errors import Expected
 from bohrbug.runtime.threads.watchdog import lasting_watchdog
+
+if TYPE_CHECKING:
+    from bohrbug.exploration.reproduction import Reproduction
+    from bohrbug.live.options import LiveOptions
+    from bohrbug.pytest_plugin.pages import SessionIndex
 
 _TIMEOUT_SHARE = 0.8
 """The part of the time that pytest-timeout grants which an exploration may use."""
@@ -66,6 +62,10 @@ def register(config: pytest.Config) -> None:
             )
         if config.getoption("bohrbug_times") < 1:
             raise pytest.UsageError("--bohrbug-times must be at least 1")
+        # All that few sessions need is loaded where they do: it is a third of the time to start.
+        from bohrbug.exploration.reproduction import ReproductionError, read_reproduction
+        from bohrbug.pytest_plugin.debugging import debugger_of
+
         debugger_of(config)
         try:
             reproduction = read_reproduction(Path(file))
@@ -109,11 +109,12 @@ class BohrbugPlugin:
         self._timeouts: dict[str, float] = {}
         self._plain: dict[str, str] = {}
         self._summary = Summary()
-        self.live = live_settings(config)
+        self.live = _live_settings(config)
         is_explored = reproduction is None and self.live is None
-        self.pages = pages_folder(config) if is_explored else None
+        pages = config.getoption("bohrbug_html") if is_explored else None
+        self.pages = None if pages is None else Path(config.invocation_params.dir, pages)
         is_worker = hasattr(config, "workerinput")
-        self._index = None if self.pages is None or is_worker else SessionIndex(self.pages)
+        self._index = None if self.pages is None or is_worker else _index_in(self.pages)
         self.memory = memory_of(config) if is_explored else None
         self.unchanged = unchanged_tests_of(config) if is_explored else None
         self._durations = durations_of(config) if is_explored else None
@@ -295,6 +296,8 @@ class BohrbugPlugin:
 
     def text_of(self, failure: Failure, item: pytest.Item, result: Result | None) -> str:
         """The report of a failure, for the terminal that pytest writes to."""
+        from bohrbug.report.text import failure_text
+
         given = getattr(self._config, "workerinput", {})
         writer = self._config.get_terminal_writer()
         path = failure.reproduction if result is not None else None
@@ -377,6 +380,8 @@ class BohrbugPlugin:
         sarif = self._config.getoption("bohrbug_sarif")
         if not sarif and os.environ.get("GITHUB_ACTIONS") != "true":
             return []
+        from bohrbug.pytest_plugin import for_ci
+
         files = self._summary.reproductions
         told = for_ci.told_of(files, {file: self.replay_command(Path(file)) for file in files})
         root = self._config.rootpath
@@ -386,6 +391,21 @@ class BohrbugPlugin:
             return for_ci.for_github(told, self._summary.verdicts, root, os.environ)
         except OSError as error:
             return [f"bohrbug: {error.filename}: {error.strerror}"]
+
+
+def _live_settings(config: pytest.Config) -> LiveOptions | None:
+    """See :func:`.live.live_settings`."""
+    if not config.getoption("bohrbug_live"):
+        return None
+    from bohrbug.pytest_plugin.live import live_settings
+
+    return live_settings(config)
+
+
+def _index_in(folder: Path) -> SessionIndex:
+    from bohrbug.pytest_plugin.pages import SessionIndex
+
+    return SessionIndex(folder)
 
 
 def _encoding(stream: Any) -> str:

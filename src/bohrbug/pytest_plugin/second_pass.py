@@ -3,50 +3,16 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import pytest
 
-from bohrbug.exploration.findings import Findings
-from bohrbug.exploration.saving import Loaded, Saved
 from bohrbug.pytest_plugin import internals
 from bohrbug.pytest_plugin.session_budget import LEAST, SessionBudget
 from bohrbug.report.wording import plural, seconds_in_words
 
 if TYPE_CHECKING:
     from bohrbug.pytest_plugin.item_protocol import ItemProtocol
-
-
-class GoingOn:
-    """The keeper of an exploration that goes on where an earlier one has ended.
-
-    Parameters:
-        loaded: what the earlier one has left.
-    """
-
-    def __init__(self, loaded: Loaded) -> None:
-        self._loaded = loaded
-
-    def load(self) -> Loaded | None:
-        """See :class:`~bohrbug.exploration.saving.Keeper`."""
-        return self._loaded
-
-    def is_due(self) -> bool:
-        """Nothing is kept while it lasts."""
-        return False
-
-    def save(self, saved: Saved, findings: Findings, sources: Sequence[str]) -> None:
-        """Nothing is kept: whoever explores asks for it at the end."""
-
-    def save_findings(self, findings: Findings) -> None:
-        """Nothing is kept."""
-
-    def close(self) -> None:
-        """Nothing was opened."""
-
-    def discard(self) -> None:
-        """Nothing was kept."""
 
 
 class SecondPass:

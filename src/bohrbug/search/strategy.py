@@ -103,6 +103,15 @@ class Noticing(Protocol):
         ...
 
 
+LIKELY = 0.1
+"""How likely a further execution has to be to show something new, for a search to go on."""
+
+
+def finds_new(strategy: Noticing) -> bool:
+    """Whether it is worth while to go on with a search."""
+    return strategy.shows_new or strategy.chance_of_new >= LIKELY
+
+
 @runtime_checkable
 class Learning(Protocol):
     """A strategy that learns from executions which it did not plan."""

@@ -6,9 +6,7 @@ accesses, would take longer than such a test itself.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
-from types import FrameType
 from typing import Any
 
 from bohrbug.runtime.threads.data.sinks import AroundSink
@@ -43,13 +41,3 @@ class SinkOfLoneTask(AroundSink):
         on_company, self._on_company = self._on_company, None
         if on_company is not None:
             on_company()
-
-
-def frames_of_caller() -> list[FrameType]:
-    """The frames of the calling thread, which began before anybody listened."""
-    found = []
-    frame: FrameType | None = sys._getframe(1)
-    while frame is not None:
-        found.append(frame)
-        frame = frame.f_back
-    return found

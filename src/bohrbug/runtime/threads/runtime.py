@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import itertools
 import os
 from collections.abc import Callable, Iterable
 from contextlib import ExitStack
@@ -46,7 +45,7 @@ from bohrbug.runtime.threads.futures import lasting_executors
 from bohrbug.runtime.threads.handed_over import HandedOver, as_it_is
 from bohrbug.runtime.threads.installation import installation
 from bohrbug.runtime.threads.instrumentation import Instrumentation
-from bohrbug.runtime.threads.lone import SinkOfLoneTask, frames_of_caller
+from bohrbug.runtime.threads.lone import SinkOfLoneTask
 from bohrbug.runtime.threads.loops.access_log import AccessLog
 from bohrbug.runtime.threads.loops.cancelling import never_met
 from bohrbug.runtime.threads.monitoring import Explainer, RaceDetector, Visitor, Watcher
@@ -74,9 +73,6 @@ RARE_WATCHED = 40
 FIRST_PATIENCE = 1.0
 """Seconds without a step after which the first execution, of unchanged code, is given up."""
 
-COLLECTED_EVERY = 100
-"""Explorations of several executions between two full garbage collections."""
-
 MOST_YOUNG_OBJECTS = 20_000
 """Objects made and not freed, since the last garbage collection, after which there is another."""
 
@@ -92,7 +88,6 @@ MakeDetector = Callable[[Execution], RaceDetector]
 MakeWatcher = Callable[[Execution], Watcher]
 RacesOverAwaits = Callable[[AccessLog], list[Race]]
 
-_explored = itertools.count(1)
 _NO_POINTS: frozenset[PlaceKey] = frozenset()
 
 
@@ -110,9 +105,8 @@ class ThreadsRuntime:
         invariant: see :class:`Execution`.
         let_go: lets go of what is kept of an execution that failed, such as its traceback.
         visitor: looks in on executions between their steps, if anybody does.
-        begins_unseen: what the first execution calls is found out only from its second task on:
-            a test that never has one costs hardly more than without an exploration. What it called
-            before that is found out in the second execution.
+        begins_unseen: what the first execution calls is found out only from its second task on,
+            and in the second execution; see :mod:`.lone`.
 
     Attributes:
         made: executions so far.
@@ -175,11 +169,9 @@ class ThreadsRuntime:
         self._rewritten_alone: list[tuple[CodeType, str]] = []
         # Whether an execution with several tasks has shown which functions they call.
         self._has_seen_tasks = False
-        # Up to the second task of the first execution nobody has to see what is called.
-        self._is_unseen = begins_unseen
-        # Such an execution has shown which functions were called from then on.
-        self._has_seen_half = False
-        self._has_entered_discovery = False
+        # Up to the second task of the first execution nobody has to see what is called; such an
+        # execution has then shown what was called from there on.
+        self._is_unseen, self._has_seen_half = begins_unseen, False
         # Those that were called first in a later execution, and not in all.
         self._rare: list[CodeType] = []
         # Executions that called some of these, and were all watched for races.
@@ -215,16 +207,14 @@ class ThreadsRuntime:
         return self
 
     def _enter_discovery(self) -> None:
-        if self.level is not Level.SYNC and not self._has_entered_discovery:
-            self._has_entered_discovery = True
+        if self.level is not Level.SYNC and not self._discovery.is_entered:
             self._discovery.listen(False)
             self._discovery.__enter__()
 
     def __exit__(self, *exc_info: object) -> None:
         self.execution = self._spin_sink = None
         self._finds = PlaceSet()
-        if self._has_entered_discovery:
-            self._has_entered_discovery = False
+        if self._discovery.is_entered:
             self._discovery.__exit__()
         # Cheap, as everything older is frozen; otherwise it would pile up from test to test.
         gc.collect()
@@ -240,9 +230,8 @@ class ThreadsRuntime:
         self._shared.pool.close()
         if self._collected:
             gc.enable()
-        # What older objects hold of explorations; looking at all objects each time costs too much.
-        if self.made > 1 and next(_explored) % COLLECTED_EVERY == 0:
-            gc.collect()
+        if self.made > 1:
+            heap.collect_now_and_then()
         installation.restore()
 
     def guard(self, seconds: float, on_stuck: Callable[[str], object] | None, more: int) -> Guard:
@@ -486,7 +475,7 @@ class ThreadsRuntime:
         self._enter_discovery()
         self._discovery.listen(True)
         held.evaluation_has_changed()
-        self._discovery.began_before(frames_of_caller())
+        self._discovery.take_callers()
         made_code.follow = self._instrumentation.of_executed
         if self.execution is not None:
             # What waits for another task by spinning can do so from now on.
@@ -515,7 +504,7 @@ class ThreadsRuntime:
         watchdog = self._watchdog
         if watchdog is not None:
             watchdog.watch(execution)
-        if self._has_entered_discovery:
+        if self._discovery.is_entered:
             self._discovery.listen(True)
         held.evaluation_has_changed()
         if self.level is not Level.SYNC and not self._is_unseen:
@@ -524,7 +513,7 @@ class ThreadsRuntime:
             return execution.run(self.function)
         finally:
             replaced_builtins.put_back()
-            if self._has_entered_discovery:
+            if self._discovery.is_entered:
                 self._discovery.listen(False)
             made_code.follow = None
             if watchdog is not None:
