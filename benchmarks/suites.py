@@ -3,7 +3,8 @@
 The sources are downloaded as they were published, with their tests, and installed into one virtual
 environment with this checkout.  Each suite runs without Bohrbug, then with it in a folder in which
 nothing is remembered, then once more.  What the first run may take: as long as without Bohrbug,
-and for each test with several tasks the seconds that it was given.
+and for each test with several tasks the seconds that it was given.  Behind a slash is the time of
+the processor, which says more on a machine that has other work to do.
 """
 
 from __future__ import annotations
@@ -50,7 +51,9 @@ SUITES = (
     Suite("wrapt==2.5.2"),
 )
 
-NEEDED = "cloudpickle mako pympler pytest-asyncio pytest-trio tornado trio twisted typeguard"
+NEEDED = (
+    "cloudpickle hypothesis mako pympler pytest-asyncio pytest-trio tornado trio twisted typeguard"
+)
 """What the tests import beside the libraries."""
 
 LOOPS = ("-o", "asyncio_default_fixture_loop_scope=function")
@@ -63,11 +66,13 @@ class Run:
 
     Parameters:
         seconds: of real time, the start of pytest included.
+        worked: seconds of the processor.
         explored, concurrent: tests that were explored, and those of them with several tasks.
         last: pytest's last line.
     """
 
     seconds: float
+    worked: float
     explored: int
     concurrent: int
     last: str
@@ -96,7 +101,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
         most = plain.seconds + first.concurrent * given.seconds
         figures = plain.seconds, first.seconds, most, second.seconds
         totals = [total + figure for total, figure in zip(totals, figures, strict=True)]
-        seconds = " | ".join(f"{figure:.1f}" for figure in figures)
+        shown = [f"{run.seconds:.1f} / {run.worked:.1f}" for run in (plain, first, second)]
+        shown.insert(2, f"{most:.1f}")
+        seconds = " | ".join(shown)
         name = suite.requirement.replace("==", " ")
         print(f"| {name} | {first.explored:,} | {first.concurrent} | {seconds} |", flush=True)
         print(f"{name}: {plain.last}; {first.last}; {second.last}", file=sys.stderr)
@@ -167,6 +174,7 @@ def _run(python: Path, folder: Path, suite: Suite, *options: str) -> Run:
     ]
     variables = {**os.environ, "PYTHONHASHSEED": "0"}
     variables.pop("PYTHONDONTWRITEBYTECODE", None)
+    worked = _processor_seconds()
     began = time.perf_counter()
     done = subprocess.run(
         command, check=False, cwd=folder, env=variables, capture_output=True, text=True
@@ -177,7 +185,13 @@ def _run(python: Path, folder: Path, suite: Suite, *options: str) -> Run:
     if found is not None and found[2] is None:
         concurrent = explored
     lines = done.stdout.strip().splitlines() or [done.stderr.strip()[-200:]]
-    return Run(taken, explored, concurrent, lines[-1])
+    return Run(taken, _processor_seconds() - worked, explored, concurrent, lines[-1])
+
+
+def _processor_seconds() -> float:
+    """What the processes have taken that have ended."""
+    times = os.times()
+    return times.children_user + times.children_system
 
 
 def _number(text: str | None) -> int:

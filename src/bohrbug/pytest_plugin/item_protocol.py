@@ -26,7 +26,7 @@ from bohrbug.pytest_plugin.foreign_loops import ForeignLoops
 from bohrbug.pytest_plugin.measuring import one_tracer_for_all_tasks
 from bohrbug.pytest_plugin.progress import SessionProgress
 from bohrbug.pytest_plugin.remembering import update_memory
-from bohrbug.pytest_plugin.session_budget import SessionBudget
+from bohrbug.pytest_plugin.session_budget import LEAST, SessionBudget
 from bohrbug.pytest_plugin.summary import ATTRIBUTE, report_data
 from bohrbug.pytest_plugin.target import target_of_item
 from bohrbug.runtime.threads.loops.logged import AsyncioError
@@ -305,7 +305,8 @@ class ItemProtocol:
         data["trouble"] = trouble
         self._is_cut = explorer.spending.is_over
         loaded = None
-        if plugin.second_pass is not None and not (alarm.rang or is_in_wide_loop):
+        has_more = options.seconds is None or options.seconds - result.seconds > LEAST
+        if plugin.second_pass is not None and has_more and not (alarm.rang or is_in_wide_loop):
             loaded = explorer.to_go_on()
         if loaded is not None and execution.skipped is None and known is None:
             tear_down = partial(internals.tear_down_collectors, item, self._nextitem)
