@@ -38,7 +38,6 @@ class Suite:
 
 
 SUITES = (
-    Suite("attrs==26.1.0"),
     Suite("blinker==1.9.0"),
     Suite("boltons==26.2.0"),
     Suite("cachetools==8.0.2"),

@@ -199,8 +199,7 @@ class Box:
 
 @pytest.fixture(scope="module")
 def wide():
-    yield print("set up")
-    print("torn down")
+    yield
 
 def test_large(wide):
     box = Box()
@@ -231,7 +230,7 @@ def test_time_that_is_left_goes_to_tests_that_find_something_new(folder: Folder)
         "pyproject.toml",
         """
         [tool.bohrbug]
-        budget = "3s"
+        budget = "6s"
         executions = "none"
         seconds = "none"
         """,
@@ -240,11 +239,13 @@ def test_time_that_is_left_goes_to_tests_that_find_something_new(folder: Folder)
     assert done.code == 0
     assert "left: 1 test in which something new was still found" in done.out
     # Reported once, after the others, with all that was executed.
-    assert done.out.rindex("test_large PASSED (no failure in") > done.out.rindex("test_alone PASSED")
+    assert done.out.rindex("test_large PASSED (no failure in") > done.out.rindex(
+        "test_alone PASSED"
+    )
     assert folder.path.joinpath("junit.xml").read_text().count("<testcase") == 6
     assert "6 passed" in done.out
     # By now it is known who needs how much.
-    again = folder.pytest("--bohrbug", "-v", "-n", "2")
+    again = folder.pytest("--bohrbug", "-v", "-n", "2", "--bohrbug-budget=3s")
     assert "6 passed" in again.out
     assert "not explored again: 5 tests" in again.out
     # A limit of each test stays one.
