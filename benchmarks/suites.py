@@ -51,7 +51,7 @@ SUITES = (
 )
 
 NEEDED = (
-    "cloudpickle hypothesis mako pympler pytest-asyncio pytest-trio tornado trio twisted typeguard"
+    "cloudpickle hypothesis mako pympler pytest-asyncio pytest-cov pytest-trio tornado trio twisted typeguard"
 )
 """What the tests import beside the libraries."""
 
