@@ -51,7 +51,8 @@ SUITES = (
 )
 
 NEEDED = (
-    "cloudpickle hypothesis mako pympler pytest-asyncio pytest-cov pytest-trio tornado trio twisted typeguard"
+    "cloudpickle hypothesis mako pympler pytest-asyncio pytest-cov pytest-trio tornado trio twisted"
+    " typeguard"
 )
 """What the tests import beside the libraries."""
 

@@ -263,6 +263,9 @@ class ItemProtocol:
         if execution.exit is not None:
             raise execution.exit
         self._is_concurrent = result.tasks > 1
+        # What took longer than it may, and is complete, needs no more time.
+        is_complete = result.verdict.kind is VerdictKind.HOLDS
+        self._is_cut = explorer.spending.is_over and not is_complete
         failures = result.failures
         is_in_wide_loop = async_items.is_in_wide_loop(item)
         if foreign_loops.found:
@@ -294,7 +297,7 @@ class ItemProtocol:
             except OSError as error:
                 trouble = trouble or f"no page can be written: {error}"
         if plugin.unchanged is not None and execution.skipped is None:
-            if plugin.budget is not None and explorer.spending.is_over:
+            if plugin.budget is not None and self._is_cut:
                 # With another budget more could be seen.
                 plugin.unchanged.forget(item)
             else:
@@ -303,7 +306,6 @@ class ItemProtocol:
         if self._earlier is not None:
             data["fixed"] = [*self._earlier.data.get("fixed", ()), *data.get("fixed", ())]
         data["trouble"] = trouble
-        self._is_cut = explorer.spending.is_over
         loaded = None
         has_more = options.seconds is None or options.seconds - result.seconds > LEAST
         if plugin.second_pass is not None and has_more and not (alarm.rang or is_in_wide_loop):
