@@ -13,9 +13,10 @@ from typing import Any, ParamSpec, Unpack, overload
 from bohrbug.exploration.explorer import Explorer
 from bohrbug.exploration.options import ExploreOptions, Keywords
 from bohrbug.exploration.progress import TellProgress
-from bohrbug.exploration.reproduction import DIRECTORY, reproduction_of
+from bohrbug.exploration.reproduction import reproduction_of
 from bohrbug.exploration.result import Failure, Result
 from bohrbug.exploration.surroundings import Surroundings
+from bohrbug.paths import DIRECTORY
 from bohrbug.platforms.threads.coroutine_functions import (
     CoroutineTest,
     as_test,

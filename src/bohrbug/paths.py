@@ -5,6 +5,10 @@ from __future__ import annotations
 import os
 import sysconfig
 from functools import lru_cache
+from pathlib import Path
+
+DIRECTORY = Path(".bohrbug")
+"""Where files of failures, and what is remembered, are kept."""
 
 _getcwd = os.getcwd
 """Some programs replace it, and ``abspath``, by what complains in event loops (blockbuster)."""

@@ -316,12 +316,30 @@ def find_pyproject(start: Path) -> Path | None:
     return None
 
 
+OF_SESSIONS = frozenset({"budget"})
+"""What the table may say of whole sessions of pytest, beside the options of their tests."""
+
+
 def read_pyproject(path: Path | None) -> dict[str, Any]:
-    """What ``[tool.bohrbug]`` of a file says; empty if there is no file or no such table.
+    """What ``[tool.bohrbug]`` of a file says of tests; empty if there is no file or no such table.
 
     Raises:
         SettingsError: the file is not TOML, or a setting makes no sense.
     """
+    table = {name: value for name, value in _table_of(path).items() if name not in OF_SESSIONS}
+    return checked(table, f"{display_path(str(path))}, [{TABLE}]")
+
+
+def read_session_settings(path: Path | None) -> dict[str, Any]:
+    """What it says of whole sessions: the values for :data:`OF_SESSIONS`, as they stand there.
+
+    Raises:
+        SettingsError: the file is not TOML.
+    """
+    return {name: value for name, value in _table_of(path).items() if name in OF_SESSIONS}
+
+
+def _table_of(path: Path | None) -> dict[str, Any]:
     if path is None:
         return {}
     shown = display_path(str(path))
@@ -336,4 +354,4 @@ def read_pyproject(path: Path | None) -> dict[str, Any]:
     table = tool.get("bohrbug", {}) if isinstance(tool, dict) else {}
     if not isinstance(table, dict):
         raise SettingsError(f"{shown}: [{TABLE}] must be a table")
-    return checked(table, f"{shown}, [{TABLE}]")
+    return table

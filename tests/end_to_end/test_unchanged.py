@@ -130,6 +130,18 @@ def test_other_flags_of_the_interpreter_explore_it_again(folder: Folder) -> None
     assert "failed: 2" in folder.pytest("--bohrbug").out
 
 
+def test_a_test_that_computes_alone_for_long_is_no_hang(folder: Folder) -> None:
+    folder.write(
+        "test_busy.py",
+        """
+        def test_busy():
+            number = 0
+            while number < 40_000_000: number += 1
+        """,
+    )
+    assert "verdicts: holds: 1" in folder.pytest("--bohrbug").out
+
+
 def test_what_sleeps_does_so_in_virtual_time_again(folder: Folder) -> None:
     folder.write(
         "test_sleep.py",
@@ -177,8 +189,86 @@ def test_a_budget_of_the_session(folder: Folder) -> None:
     assert "6 passed" in spent.out
 
 
+LARGE_FIRST = """
+import threading
+import pytest
+
+class Box:
+    def __init__(self):
+        self.n = self.m = 0
+
+@pytest.fixture(scope="module")
+def wide():
+    yield
+
+def test_large(wide):
+    box = Box()
+    def work(by):
+        for _ in range(3):
+            n = box.n; box.n = n + 1
+            m = box.m; box.m = m + by
+    threads = [threading.Thread(target=work, args=(by,)) for by in range(4)]
+    for thread in threads: thread.start()
+    for thread in threads: thread.join()
+
+@pytest.mark.parametrize("number", range(4))
+def test_tiny(number, wide):
+    lock = threading.Lock()
+    def work():
+        with lock: pass
+    threads = [threading.Thread(target=work) for _ in range(2)]
+    for thread in threads: thread.start()
+    for thread in threads: thread.join()
+
+def test_alone(): pass
+"""
+
+
+def test_time_that_is_left_goes_to_tests_that_find_something_new(folder: Folder) -> None:
+    folder.write("test_boxes.py", LARGE_FIRST)
+    folder.write(
+        "pyproject.toml",
+        """
+        [tool.bohrbug]
+        budget = "6s"
+        executions = "none"
+        seconds = "none"
+        """,
+    )
+    done = folder.pytest("--bohrbug", "-v", "--junitxml=junit.xml")
+    assert done.code == 0
+    assert "left: 1 test in which something new was still found" in done.out
+    # Reported once, after the others, with all that was executed.
+    assert done.out.rindex("test_large PASSED (no failure in") > done.out.rindex(
+        "test_alone PASSED"
+    )
+    assert folder.path.joinpath("junit.xml").read_text().count("<testcase") == 6
+    assert "6 passed" in done.out
+    # By now it is known who needs how much.
+    again = folder.pytest("--bohrbug", "-v", "-n", "2", "--bohrbug-budget=3s")
+    assert "6 passed" in again.out
+    assert "not explored again: 5 tests" in again.out
+    # A limit of each test stays one.
+    limited = folder.pytest("--bohrbug", "--bohrbug-seconds=0.3", "--bohrbug-budget=1m", "-v")
+    assert "exploring on" not in limited.out
+
+
+def test_what_waits_for_more_time_is_reported_when_the_session_ends_early(folder: Folder) -> None:
+    folder.write("test_boxes.py", LARGE_FIRST)
+    folder.write("test_fails.py", "def test_fails(): assert False")
+    options = ("--bohrbug-executions=none", "--bohrbug-seconds=none", "--bohrbug-budget=3s")
+    done = folder.pytest("--bohrbug", "-x", "-v", *options)
+    assert done.code == 1
+    assert "test_large PASSED (no failure in" in done.out
+    assert "1 failed, 6 passed" in done.out
+
+
 def test_a_budget_that_makes_no_sense(folder: Folder) -> None:
     folder.write("test_it.py", "def test_it(): pass\n")
     done = folder.pytest("--bohrbug", "--bohrbug-budget=soon")
     assert done.code == 4
     assert "--bohrbug-budget: 'soon' is no duration: write it as 90s, 10m or 1h30m" in done.err
+    folder.write("pyproject.toml", '[tool.bohrbug]\nbudget = "soon"')
+    done = folder.pytest("--bohrbug")
+    assert done.code == 4
+    assert "[tool.bohrbug]: budget: 'soon' is no duration" in done.err

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from bohrbug.exploration.durations import Durations, Lasted
 from bohrbug.exploration.held import Held, HeldTests
 from bohrbug.pytest_plugin import session_budget
 from bohrbug.pytest_plugin.dependencies import files_behind
@@ -41,36 +42,88 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> _Clock:
     return clock
 
 
+def _budget(seconds: float, tests: int, lasted: dict[str, Lasted] | None = None) -> SessionBudget:
+    budget = SessionBudget(seconds, f"{seconds:g}", lasted)
+    budget.expect([f"test_{number}" for number in range(tests)])
+    return budget
+
+
 def test_tests_with_one_task_leave_their_time_to_others(clock: _Clock) -> None:
-    budget = SessionBudget(100.0, "100")
-    budget.expect(100)
-    assert budget.begin() == pytest.approx(1.0)
-    for _ in range(49):
+    budget = _budget(100.0, 100)
+    assert budget.begin("test_0") == pytest.approx(1.0)
+    budget.end(is_concurrent=False)
+    for number in range(1, 49):
+        budget.begin(f"test_{number}")
         budget.end(is_concurrent=False)
     # One in fifty, at most, of the 51 that are left.
-    assert budget.begin() == pytest.approx(100 / (51 / 50))
+    assert budget.begin("test_49") == pytest.approx(100 / (51 / 50))
     budget.end(is_concurrent=True)
-    assert budget.begin() == pytest.approx(100 / (50 * 2 / 51))
+    assert budget.begin("test_50") == pytest.approx(100 / (50 * 2 / 51))
 
 
 def test_who_shows_what_is_new_gets_more(clock: _Clock) -> None:
-    budget = SessionBudget(100.0, "100")
-    budget.expect(10)
-    assert budget.begin() == 10.0
+    budget = _budget(100.0, 10)
+    assert budget.begin("test_0") == 10.0
     assert budget.more(False) == 0.0
     assert [budget.more(True) for _ in range(MOST_SHARES)] == [10.0, 10.0, 10.0, 0.0]
     assert not budget.is_spent
     clock.now = 100.0
     assert budget.is_spent
-    budget.begin()
+    budget.begin("test_1")
     assert budget.more(True) == 0.0
+
+
+def test_no_test_gets_more_than_it_may_have(clock: _Clock) -> None:
+    budget = _budget(100.0, 10)
+    assert budget.begin("test_0", 4.0) == 4.0
+    assert budget.more(True) == 0.0
+    assert budget.begin("test_1", 25.0) == pytest.approx(100 / 9)
+    assert budget.more(True) == pytest.approx(100 / 9)
+    assert budget.more(True) == pytest.approx(25 - 2 * 100 / 9)
+    assert budget.more(True) == 0.0
+    assert budget.again(2, 20.0, 25.0) == 5.0
+    assert budget.again(2, 20.0, None) == 50.0
+
+
+def test_what_tests_took_before_is_set_aside_for_them(clock: _Clock) -> None:
+    ended = {f"test_{number}": Lasted(2.0, ended=True) for number in range(2, 10)}
+    cut = {f"test_{number}": Lasted(9.0, ended=False) for number in range(2)}
+    budget = _budget(100.0, 10, ended | cut)
+    # Two can use all that they get, beside what the others took.
+    assert budget.begin("test_0") == pytest.approx((100 - 16) / 2)
+    budget.end(is_concurrent=True)
+    clock.now = 42.0
+    assert budget.begin("test_1") == pytest.approx(42.0)
+    budget.end(is_concurrent=True)
+    clock.now = 84.0
+    budget.leave_out("test_2")
+    clock.now = 86.0
+    # Nobody else is to come who could use more.
+    assert budget.begin("test_3") == pytest.approx(14 - 6 * 2)
 
 
 def test_workers_share_the_tests(clock: _Clock, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PYTEST_XDIST_WORKER_COUNT", "4")
-    budget = SessionBudget(100.0, "100")
-    budget.expect(40)
-    assert budget.begin() == 10.0
+    # 40 tests of which each worker has 10, and one has begun.
+    assert _budget(100.0, 40).begin("test_0") == 10.0
+
+
+def test_durations_are_kept(tmp_path: Path) -> None:
+    durations = Durations(tmp_path / "durations.sqlite")
+    assert durations.read() == {}
+    durations.write({"a": Lasted(1.5, ended=True), "b": Lasted(2.0, ended=False)})
+    durations.write({"b": Lasted(3.0, ended=True)})
+    assert durations.read() == {"a": Lasted(1.5, ended=True), "b": Lasted(3.0, ended=True)}
+    assert not durations.trouble
+
+
+def test_durations_in_a_file_of_another_kind(tmp_path: Path) -> None:
+    path = tmp_path / "durations.sqlite"
+    path.write_text("no database, but long enough to be looked at as one" * 10)
+    durations = Durations(path)
+    assert durations.read() == {}
+    durations.write({"a": Lasted(1.5, ended=True)})
+    assert "durations of tests are not kept" in durations.trouble
 
 
 def test_files_behind_a_module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -54,7 +54,6 @@ from bohrbug.exploration.options import ExploreOptions
 from bohrbug.exploration.program_text import show_as_recorded
 from bohrbug.exploration.replaying import Replay
 from bohrbug.exploration.reproduction import (
-    DIRECTORY,
     Reproduction,
     ReproductionError,
     read_reproduction,
@@ -64,7 +63,7 @@ from bohrbug.exploration.result import Failure
 from bohrbug.exploration.saving import ResumeError
 from bohrbug.exploration.sights import Sights
 from bohrbug.exploration.store import ExplorationStore, Subject, kept_in, look
-from bohrbug.paths import display_path
+from bohrbug.paths import DIRECTORY, display_path
 from bohrbug.platforms.posix.command import KIND as NATIVE
 from bohrbug.platforms.threads.replaying import replay
 from bohrbug.platforms.threads.sights import sights_in_replay

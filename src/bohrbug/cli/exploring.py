@@ -23,12 +23,13 @@ from bohrbug.cli.machine import result_to_json
 from bohrbug.exploration.clean_process import CleanProcess
 from bohrbug.exploration.explorer import Explorer
 from bohrbug.exploration.options import ExploreOptions
-from bohrbug.exploration.reproduction import DIRECTORY, read_reproduction, reproduction_of
+from bohrbug.exploration.reproduction import read_reproduction, reproduction_of
 from bohrbug.exploration.result import Failure, Result, VerdictKind
 from bohrbug.exploration.saving import ResumeError
 from bohrbug.exploration.sights import Sights
 from bohrbug.exploration.store import ExplorationStore, Subject
 from bohrbug.exploration.surroundings import Surroundings
+from bohrbug.paths import DIRECTORY
 from bohrbug.platforms.threads.platform import explorer_of
 from bohrbug.platforms.threads.replaying import replay
 from bohrbug.platforms.threads.sights import sights_in_replay

@@ -38,7 +38,6 @@ from bohrbug.exploration.program_text import current_text
 from bohrbug.exploration.realignment import align
 from bohrbug.exploration.replaying import Replay
 from bohrbug.exploration.reproduction import (
-    DIRECTORY,
     Reproduction,
     ReproductionError,
     read_reproduction,
@@ -49,7 +48,7 @@ from bohrbug.exploration.stepping.session import Session
 from bohrbug.model.conditions import PlaceKey
 from bohrbug.model.plan import Choice
 from bohrbug.model.trace import Trace
-from bohrbug.paths import display_path
+from bohrbug.paths import DIRECTORY, display_path
 from bohrbug.platforms.posix.command import KIND as NATIVE
 from bohrbug.platforms.posix.command import command_from
 from bohrbug.platforms.threads.stepping import SteppedThreads, stepped_threads

@@ -13,8 +13,7 @@ from typing import Any
 import click
 
 from bohrbug.cli.exploring import usage_error
-from bohrbug.exploration.reproduction import DIRECTORY
-from bohrbug.paths import display_path, is_library_file
+from bohrbug.paths import DIRECTORY, display_path, is_library_file
 from bohrbug.platforms.posix.command import KIND as NATIVE
 
 

@@ -94,12 +94,17 @@ class Unseen(NamedTuple):
     doubts: tuple[tuple[str, int], ...]
 
 
+ALL_SEEN = Unseen((), (), (), (), ())
+
+
 def sort_unseen(counts: Mapping[str, int]) -> Unseen:
     """Tell what is a condition of a verdict from what forbids a promise.
 
     Parameters:
         counts: as in :class:`bohrbug.model.outcome.Uncontrolled`, of all executions.
     """
+    if not counts:
+        return ALL_SEEN
 
     def those_with(prefix: str) -> tuple[tuple[str, int], ...]:
         found = ((what, count) for what, count in counts.items() if what.startswith(prefix))

@@ -20,7 +20,7 @@ from bohrbug.exploration.platform import Platform
 from bohrbug.exploration.progress import Progress
 from bohrbug.exploration.repeating import difference_when_repeated
 from bohrbug.exploration.result import Result
-from bohrbug.exploration.saving import Saved, check_points
+from bohrbug.exploration.saving import Loaded, Saved, check_points
 from bohrbug.exploration.spending import Spending
 from bohrbug.exploration.surroundings import Surroundings
 from bohrbug.exploration.trying_again import TryingAgain
@@ -41,8 +41,7 @@ from bohrbug.model.trace import Trace
 from bohrbug.runtime.interrupts import Interrupts
 from bohrbug.runtime.protocol import Executed, Guard, NoGuard
 from bohrbug.search.divisible import State, is_divisible
-from bohrbug.search.registry import Options, strategy_named
-from bohrbug.search.strategy import Composite, Noticing, Strategy
+from bohrbug.search.strategy import Composite, Noticing, Strategy, finds_new
 
 FIRST = "non-preemptive"
 """The name of the strategy for failures in the first executions, which no strategy has planned."""
@@ -131,6 +130,8 @@ class Explorer:
     @cached_property
     def strategy(self) -> Strategy:
         """The strategy; made on first use, because most tests of a suite need no search."""
+        from bohrbug.search.registry import Options, strategy_named
+
         options = self.options
         return self._given_strategy or strategy_named(
             options.strategy,
@@ -414,7 +415,8 @@ class Explorer:
         elif outcome.kind is OutcomeKind.PASSED:
             self.findings.note_pass(trace)
             self.learner.note_pass(len(trace))
-            self.directing.observe(trace)
+            if executed.tasks > 1:
+                self.directing.observe(trace)
         elif outcome.is_failure:
             if not self._warm_up.is_over and executed.tasks > 1:
                 trace = self._warm_up.seen_closer(trace)
@@ -461,6 +463,21 @@ class Explorer:
         """
         if self._keeper is not None:
             self._keeper.save(self._snapshot(pieces), self.findings, self.runtime.sources())
+
+    def to_go_on(self) -> Loaded | None:
+        """What another exploration needs to go on where this one has ended, as its time was up.
+
+        ``None`` if it ended for another reason, or if there is little left to find: further
+        executions are unlikely to show anything new.
+        """
+        may_go_on = self._proposed and self.spending.is_over and not self.is_interrupted
+        is_done = self.result.failures or self.caveats.hung
+        left = self.options.left_after(self.result.executions)
+        if not may_go_on or is_done or left <= 0 or not is_divisible(self.strategy):
+            return None
+        if not (isinstance(self.strategy, Noticing) and finds_new(self.strategy)):
+            return None
+        return Loaded(self._snapshot(()), self.findings.kept(), dict(self.findings.races))
 
     @property
     def is_saving(self) -> bool:

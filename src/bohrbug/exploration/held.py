@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from bohrbug.exploration.database import DatabaseError, connect
-from bohrbug.exploration.reproduction import DIRECTORY
+from bohrbug.paths import DIRECTORY
 
 VERSION = 1
 APPLICATION = 0x42_6F_68_76
@@ -68,6 +68,8 @@ class HeldTests:
         self.path = path
         self.trouble: str | None = None
         self._unwritten: dict[str, Held | None] = {}
+        # Many tests depend on the same files.
+        self._files: dict[str, Mapping[str, tuple[str, str]]] = {}
         self._written = _now()
 
     @cached_property
@@ -80,7 +82,21 @@ class HeldTests:
     def recall(self, test: str) -> Held | None:
         """What was known of a test when this process began."""
         row = self._known.get(test)
-        return None if row is None else _read(*row)
+        return None if row is None else self._read(*row)
+
+    def _read(self, conditions: str, files: str, told: str, explored: float) -> Held | None:
+        """What a row says; ``None`` if it was written by another version, or by hand.
+
+        The test is explored as if nothing was known of it, which puts another row in its place.
+        """
+        try:
+            known = self._files.get(files)
+            if known is None:
+                known = {file: (digest, name) for file, (digest, name) in json.loads(files).items()}
+                self._files[files] = known
+            return Held(conditions, known, dict(json.loads(told)), explored)
+        except (ValueError, TypeError, AttributeError):
+            return None
 
     def keep(self, test: str, held: Held) -> None:
         """Keep what is known of a test, in place of what was."""
@@ -100,11 +116,14 @@ class HeldTests:
         """Write what was not written yet."""
         self._written = _now()
         changes: list[tuple[str, tuple[object, ...]]] = []
+        texts: dict[int, str] = {}
         for test, held in self._unwritten.items():
             if held is None:
                 changes.append(("DELETE FROM held WHERE test = ?", (test,)))
                 continue
-            files = json.dumps(dict(held.files), sort_keys=True)
+            files = texts.get(id(held.files))
+            if files is None:
+                files = texts[id(held.files)] = json.dumps(dict(held.files), sort_keys=True)
             row = (test, held.conditions, files, json.dumps(held.told), held.explored)
             changes.append(("REPLACE INTO held VALUES (?, ?, ?, ?, ?)", row))
         self._unwritten.clear()
@@ -124,15 +143,3 @@ class HeldTests:
         except (DatabaseError, sqlite3.Error) as error:
             self.trouble = f"verdicts are not kept: {error}"
         return given
-
-
-def _read(conditions: str, files: str, told: str, explored: float) -> Held | None:
-    """What a row says; ``None`` if it was written by another version, or by hand.
-
-    The test is explored as if nothing was known of it, which puts another row in its place.
-    """
-    try:
-        known = {file: (digest, name) for file, (digest, name) in json.loads(files).items()}
-        return Held(conditions, known, dict(json.loads(told)), explored)
-    except (ValueError, TypeError, AttributeError):
-        return None

@@ -12,9 +12,9 @@ from typing import Any
 
 from bohrbug.exploration.database import DatabaseError, connect
 from bohrbug.exploration.remembered import Remembered
-from bohrbug.exploration.reproduction import DIRECTORY
 from bohrbug.exploration.result import Failure
 from bohrbug.model.serialise import plan_from_json, plan_to_json
+from bohrbug.paths import DIRECTORY
 
 VERSION = 1
 APPLICATION = 0x42_6F_68_6D

@@ -37,10 +37,10 @@ from bohrbug.model.operation import Site
 from bohrbug.model.outcome import Race
 from bohrbug.model.serialise import plan_from_json, plan_to_json, trace_from_json, trace_to_json
 from bohrbug.model.site import site_of
+from bohrbug.paths import DIRECTORY
 
 FORMAT = "bohrbug-reproduction"
 VERSION = 1
-DIRECTORY = Path(".bohrbug")
 
 
 class ReproductionError(ValueError):

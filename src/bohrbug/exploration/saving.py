@@ -157,6 +157,37 @@ class Keeper(Protocol):
         ...
 
 
+class GoingOn:
+    """The keeper of an exploration that goes on where an earlier one has ended.
+
+    Parameters:
+        loaded: what the earlier one has left.
+    """
+
+    def __init__(self, loaded: Loaded) -> None:
+        self._loaded = loaded
+
+    def load(self) -> Loaded | None:
+        """See :class:`Keeper`."""
+        return self._loaded
+
+    def is_due(self) -> bool:
+        """Nothing is kept while it lasts."""
+        return False
+
+    def save(self, saved: Saved, findings: Findings, sources: Sequence[str]) -> None:
+        """Nothing is kept: whoever explores asks for it at the end."""
+
+    def save_findings(self, findings: Findings) -> None:
+        """Nothing is kept."""
+
+    def close(self) -> None:
+        """Nothing was opened."""
+
+    def discard(self) -> None:
+        """Nothing was kept."""
+
+
 def check_points(expected: Sequence[PlaceKey], found: Sequence[PlaceKey]) -> None:
     """What has to be a scheduling point is one again.
 

@@ -20,7 +20,6 @@ from bohrbug.exploration.figures import tuples
 from bohrbug.exploration.findings import Findings
 from bohrbug.exploration.options import ExploreOptions
 from bohrbug.exploration.reproduction import (
-    DIRECTORY,
     failure_from_json,
     failure_to_json,
     options_from_json,
@@ -32,6 +31,7 @@ from bohrbug.exploration.saving import Loaded, ResumeError, Saved
 from bohrbug.model.outcome import Race
 from bohrbug.model.serialise import trace_from_json, trace_to_json
 from bohrbug.model.trace import Trace
+from bohrbug.paths import DIRECTORY
 
 VERSION = 4
 APPLICATION = 0x42_6F_68_72

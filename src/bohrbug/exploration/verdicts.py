@@ -289,9 +289,14 @@ def bound_of(strategy: Strategy) -> str | None:
 
 def given_up_by(strategy: Strategy | None) -> int:
     """How many schedules a strategy has given up because they diverged."""
+    # A protocol takes long to look at; most tests of a suite have no strategy.
+    if strategy is None:
+        return 0
     return strategy.given_up if isinstance(strategy, GivingUp) else 0
 
 
 def estimate_of(strategy: Strategy | None) -> Estimate | None:
     """What a strategy that estimates says of the size of the space."""
+    if strategy is None:
+        return None
     return strategy.estimate if isinstance(strategy, Estimating) else None

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 from bohrbug.pytest_plugin.live_options import add_live_options
@@ -113,6 +115,7 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", MARKER)
     if any(config.getoption(name) for name in ("bohrbug", "bohrbug_replay", "bohrbug_live")):
         _leave_our_asserts_alone(config)
+        _load()
         from bohrbug.pytest_plugin.plugin import register
 
         register(config)
@@ -121,6 +124,17 @@ def pytest_configure(config: pytest.Config) -> None:
         from bohrbug.pytest_plugin.messages import register as register_messages
 
         register_messages(config)
+
+
+def _load() -> None:
+    """Load what explores, without garbage collections: all that it makes stays."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        import_module("bohrbug.pytest_plugin.plugin")
+    finally:
+        if was_enabled:
+            gc.enable()
 
 
 def _leave_our_asserts_alone(config: pytest.Config) -> None:

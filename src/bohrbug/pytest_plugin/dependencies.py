@@ -7,11 +7,38 @@ import hashlib
 import site
 import sys
 import sysconfig
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 from types import FunctionType, ModuleType
+
+Files = Mapping[str, str]
+"""Files, with the names of the modules that they are, or ""."""
+
+
+class FilesBehind:
+    """The files of modules, looked for once for all tests that begin with the same modules.
+
+    They are looked for again when a module has been imported since.
+    """
+
+    def __init__(self) -> None:
+        self._imported: tuple[int, str] = 0, ""
+        self._known: dict[tuple[frozenset[ModuleType], frozenset[str]], Files] = {}
+
+    def of(self, modules: Iterable[ModuleType | None], files: Iterable[str]) -> Files:
+        """See :func:`files_behind`; the same object for the same files."""
+        # The last one is what was imported last.
+        imported = len(sys.modules), next(reversed(sys.modules))
+        if imported != self._imported:
+            self._imported = imported
+            self._known.clear()
+        key = frozenset(each for each in modules if each is not None), frozenset(files)
+        known = self._known.get(key)
+        if known is None:
+            known = self._known[key] = files_behind(*key)
+        return known
 
 
 def files_behind(modules: Iterable[ModuleType | None], files: Iterable[str]) -> dict[str, str]:
@@ -26,9 +53,8 @@ def files_behind(modules: Iterable[ModuleType | None], files: Iterable[str]) -> 
     """
     wanted = {str(Path(file)) for file in files}
     pending = [module for module in modules if module is not None]
-    pending += [
-        module for module in [*sys.modules.values()] if _file_of(module) in wanted and wanted
-    ]
+    if wanted:
+        pending += [module for module in [*sys.modules.values()] if _file_of(module) in wanted]
     met: set[str] = set()
     found = {file: "" for file in wanted if _is_of_the_project(file)}
     while pending:

@@ -273,6 +273,14 @@ def run_as_always(item: pytest.Function, nextitem: pytest.Item | None) -> list[p
     return runtestprotocol(item, log=False, nextitem=nextitem)
 
 
+def tell_worker_of(item: pytest.Item) -> None:
+    """In a worker of pytest-xdist: the reports that follow are of this item."""
+    if hasattr(item.config, "workerinput"):
+        for plugin in item.config.pluginmanager.get_plugins():
+            if type(plugin).__name__ == "WorkerInteractor":
+                plugin.item_index = item.session.items.index(item)
+
+
 def is_hypothesis_test(item: pytest.Function) -> bool:
     """Whether each execution would draw other examples."""
     return bool(getattr(item.function, "is_hypothesis_test", False))

@@ -6,43 +6,37 @@ import time
 from collections.abc import Callable, Generator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import pytest
 
-from bohrbug.api import BohrbugFailure, write_reproduction
-from bohrbug.debugger.choice import DebugpyError, opened
 from bohrbug.exploration.explorer import Explorer
-from bohrbug.exploration.reproduction import (
-    DIRECTORY,
-    Reproduction,
-    reproduction_of,
-)
 from bohrbug.exploration.result import Failure, Result, Verdict, VerdictKind
-from bohrbug.exploration.sights import Sights
+from bohrbug.exploration.saving import GoingOn, Loaded, ResumeError
 from bohrbug.exploration.surroundings import Surroundings
 from bohrbug.exploration.verdicts import has_seen_a_failure
-from bohrbug.live.options import LiveOptions
-from bohrbug.live.result import LiveResult
+from bohrbug.paths import DIRECTORY
 from bohrbug.platforms.threads.platform import explorer_of
-from bohrbug.platforms.threads.replaying import replay
-from bohrbug.platforms.threads.sights import sights_in_replay
 from bohrbug.pytest_plugin import async_items, internals
 from bohrbug.pytest_plugin.alarms import AlarmGuard
-from bohrbug.pytest_plugin.debugging import debugger_of
 from bohrbug.pytest_plugin.execution import ItemExecution
 from bohrbug.pytest_plugin.foreign_loops import ForeignLoops
-from bohrbug.pytest_plugin.live import LiveItem, live_data
 from bohrbug.pytest_plugin.measuring import one_tracer_for_all_tasks
-from bohrbug.pytest_plugin.pages import TestPage
 from bohrbug.pytest_plugin.progress import SessionProgress
 from bohrbug.pytest_plugin.remembering import update_memory
+from bohrbug.pytest_plugin.session_budget import LEAST, SessionBudget
 from bohrbug.pytest_plugin.summary import ATTRIBUTE, report_data
 from bohrbug.pytest_plugin.target import target_of_item
-from bohrbug.report.replayed import failure_replayed, replay_words
 from bohrbug.runtime.threads.loops.logged import AsyncioError
 
 if TYPE_CHECKING:
+    from bohrbug.exploration.reproduction import Reproduction
+    from bohrbug.exploration.sights import Sights
+    from bohrbug.live.options import LiveOptions
+    from bohrbug.live.result import LiveResult
+    from bohrbug.pytest_plugin.pages import TestPage
     from bohrbug.pytest_plugin.plugin import BohrbugPlugin
 
 
@@ -65,6 +59,25 @@ class _Failed:
     result: Result
 
 
+@dataclass(frozen=True, slots=True)
+class _Unfinished:
+    """A test that passes up to now, and has not been reported, as it may get more time.
+
+    Parameters:
+        loaded: to go on with; ``None``: that is not possible.
+        setup: the report of its setup.
+        teardown: the call that has torn down what was around it.
+        data: for the summary.
+        sections: captured output.
+    """
+
+    loaded: Loaded | None
+    setup: pytest.TestReport
+    teardown: pytest.CallInfo[object]
+    data: dict[str, Any]
+    sections: internals.Sections
+
+
 class ItemProtocol:
     """Explores or replays one item, and makes its reports.
 
@@ -82,10 +95,21 @@ class ItemProtocol:
         self._nextitem = nextitem
         self._started = time.time()
         self._begin = time.perf_counter()
+        self._took = 0.0
         self._execution: ItemExecution
         # What to report with a run without control that is to follow.
         self._as_always: dict[str, Any] | None = None
         self._is_concurrent = False
+        self._is_cut = False
+        # What an earlier exploration has left to go on with, and the seconds for that.
+        self._earlier: _Unfinished | None = None
+        self._seconds = 0.0
+        self._unfinished: _Unfinished | None = None
+
+    @property
+    def item(self) -> pytest.Function:
+        """The item."""
+        return self._item
 
     def run(self) -> None:
         """The whole protocol of the item."""
@@ -94,8 +118,54 @@ class ItemProtocol:
             self._run()
         if self._as_always is not None:
             self._run_as_always(self._as_always)
-        if self._plugin.budget is not None:
+        if self._plugin.budget is not None and self._earlier is None:
             self._plugin.budget.end(self._is_concurrent)
+
+    # -- exploring on --------------------------------------------------------------------
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether its time was up before its exploration was over."""
+        return self._is_cut
+
+    @property
+    def is_unfinished(self) -> bool:
+        """Whether it waits to be explored on, and to be reported."""
+        return self._unfinished is not None
+
+    def more_seconds(self, budget: SessionBudget, tests: int) -> float:
+        """What it may get of the seconds that are left, among so many tests."""
+        unfinished = self._unfinished
+        if unfinished is None or unfinished.loaded is None or unfinished.loaded.saved is None:
+            return 0.0
+        most = self._plugin.options_for(self._item).seconds
+        return budget.again(tests, unfinished.loaded.saved.seconds, most)
+
+    def explore_on(self, nextitem: pytest.Item | None, seconds: float) -> bool:
+        """Explore on for so many seconds; whether that is the end, so that it was reported."""
+        self._earlier, self._unfinished = self._unfinished, None
+        self._nextitem, self._seconds = nextitem, seconds
+        self._begin = time.perf_counter() - self._took
+        self.run()
+        return self._unfinished is None
+
+    def _wait(self, unfinished: _Unfinished) -> None:
+        """Put off the reports, unless something is wrong after the test."""
+        self._unfinished = unfinished
+        self._took = time.perf_counter() - self._begin
+        if unfinished.teardown.excinfo is not None:
+            self.report()
+
+    def report(self) -> None:
+        """Make the reports that were put off."""
+        unfinished, self._unfinished = self._unfinished, None
+        assert unfinished is not None
+        self._begin = time.perf_counter() - self._took
+        internals.sections_of(self._item)[:] = unfinished.sections
+        self._tell_verdict(unfinished.data)
+        self._log(unfinished.setup)
+        self._phase("call", None, None, unfinished.data)
+        self._log(self._report(unfinished.teardown), unfinished.teardown)
 
     def _run_as_always(self, data: dict[str, Any]) -> None:
         """Run the item once without control, and report that, with what was explored, if it was."""
@@ -113,6 +183,10 @@ class ItemProtocol:
         try:
             # Modules, classes and wider fixtures are set up once, outside control.
             setup = self._call("setup", lambda: internals.set_up_surroundings(item))
+            if setup.excinfo is not None and self._earlier is not None:
+                # They can be set up only once: it stays at what was found.
+                self._wait(replace(self._earlier, loaded=None))
+                return
             if setup.excinfo is not None and not self._is_skipped_before_set_up():
                 self._log(self._report(setup), setup)
                 self._phase("teardown", None, None, {})
@@ -147,7 +221,7 @@ class ItemProtocol:
             options = replace(options, executions=1, predict=0)
         progress = SessionProgress(item.config)
         remembered = [] if plugin.memory is None else plugin.memory.recall(item.nodeid)
-        page = None if plugin.pages is None else TestPage(plugin.pages)
+        page = None if plugin.pages is None else _page_in(plugin.pages)
         surroundings = Surroundings(
             progress.update if page is None else page.following(progress.update),
             lambda text: internals.end_process(item.config, item.nodeid, text),
@@ -155,14 +229,29 @@ class ItemProtocol:
             remembered=remembered,
             more_seconds=None if plugin.budget is None else plugin.budget.more,
         )
+        earlier = None if self._earlier is None else self._earlier.loaded
+        if earlier is None or earlier.saved is None:
+            within = plugin.within_budget(item, options)
+        else:
+            within = replace(options, seconds=earlier.saved.seconds + self._seconds)
+            surroundings = replace(surroundings, keeper=GoingOn(earlier), more_seconds=None)
         explorer = explorer_of(
-            execution, item.nodeid, plugin.within_budget(options), surroundings, execution.let_go
+            execution,
+            item.nodeid,
+            within,
+            surroundings,
+            execution.let_go,
+            begins_unseen=earlier is None,
         )
         alarm = AlarmGuard(explorer.stop)
         foreign_loops = ForeignLoops(explorer.stop)
         try:
             with alarm, one_tracer_for_all_tasks(), foreign_loops:
                 result = explorer.explore()
+        except ResumeError:
+            assert self._earlier is not None
+            self._wait(replace(self._earlier, loaded=None))
+            return
         except BaseException as error:
             if error is not alarm.error:
                 raise
@@ -174,6 +263,9 @@ class ItemProtocol:
         if execution.exit is not None:
             raise execution.exit
         self._is_concurrent = result.tasks > 1
+        # What took longer than it may, and is complete, needs no more time.
+        is_complete = result.verdict.kind is VerdictKind.HOLDS
+        self._is_cut = explorer.spending.is_over and not is_complete
         failures = result.failures
         is_in_wide_loop = async_items.is_in_wide_loop(item)
         if foreign_loops.found:
@@ -190,11 +282,12 @@ class ItemProtocol:
             trouble = self._write_reproductions(explorer)
         if failures and not _is_plain_failure(result, execution):
             text = "\n".join(plugin.text_of(failure, item, result) for failure in failures)
-        data = report_data(result)
+        told = report_data(result)
         if known is not None and not failures and not has_seen_a_failure(result.verdict):
             self._tell_verdict(known)
             self._finish(setup, None, known)
             return
+        data = dict(told)
         if plugin.memory is not None:
             data["fixed"] = update_memory(plugin.memory, result, remembered)
             trouble = trouble or plugin.memory.trouble or ""
@@ -204,13 +297,24 @@ class ItemProtocol:
             except OSError as error:
                 trouble = trouble or f"no page can be written: {error}"
         if plugin.unchanged is not None and execution.skipped is None:
-            if plugin.budget is not None and explorer.spending.is_over:
+            if plugin.budget is not None and self._is_cut:
                 # With another budget more could be seen.
                 plugin.unchanged.forget(item)
             else:
-                plugin.unchanged.keep(item, options, result, explorer.runtime.sources())
+                plugin.unchanged.keep(item, options, result, told, explorer.runtime.sources())
             trouble = trouble or plugin.unchanged.trouble
+        if self._earlier is not None:
+            data["fixed"] = [*self._earlier.data.get("fixed", ()), *data.get("fixed", ())]
         data["trouble"] = trouble
+        loaded = None
+        has_more = options.seconds is None or options.seconds - result.seconds > LEAST
+        if plugin.second_pass is not None and has_more and not (alarm.rang or is_in_wide_loop):
+            loaded = explorer.to_go_on()
+        if loaded is not None and execution.skipped is None and known is None:
+            tear_down = partial(internals.tear_down_collectors, item, self._nextitem)
+            teardown = self._call("teardown", tear_down)
+            self._wait(_Unfinished(loaded, setup, teardown, data, execution.sections))
+            return
         self._tell_verdict(data)
         if failures:
             self._finish(setup, _Failed(failures[0], text, result), data)
@@ -218,8 +322,8 @@ class ItemProtocol:
             self._finish(setup, None, data, alarm.call_handler)
         elif has_seen_a_failure(result.verdict):
             # Not a failure of ours, as it may be impossible; but a test that failed has not passed.
-            told = "\n".join((data["line"], f"reason: {result.verdict.reason}"))
-            self._finish(setup, None, data, _raiser(pytest.fail.Exception(told, pytrace=False)))
+            text = "\n".join((data["line"], f"reason: {result.verdict.reason}"))
+            self._finish(setup, None, data, _raiser(pytest.fail.Exception(text, pytrace=False)))
         elif is_in_wide_loop and not result.interrupted:
             # The tests after it in that loop may expect what it leaves there.
             self._as_always = data
@@ -241,6 +345,9 @@ class ItemProtocol:
 
     def _write_page(self, page: TestPage, explorer: Explorer) -> str:
         """Write the page of the test, for which its failures are replayed once more."""
+        from bohrbug.exploration.reproduction import reproduction_of
+        from bohrbug.platforms.threads.sights import sights_in_replay
+
         execution, result = self._execution, explorer.result
         target = target_of_item(self._item)
         printed = "\n".join(text for _, _, text in execution.sections)
@@ -254,6 +361,8 @@ class ItemProtocol:
 
     def _write_reproductions(self, explorer: Explorer) -> str:
         """Write a file for each failure; why that was not possible, or ""."""
+        from bohrbug.api import write_reproduction
+
         root = self._item.config.rootpath
         target = target_of_item(self._item)
         try:
@@ -293,6 +402,8 @@ class ItemProtocol:
 
     def _error(self, failed: _Failed) -> BaseException:
         """What to report: the exception of the test if it is known, for ``xfail(raises=...)``."""
+        from bohrbug.api import BohrbugFailure
+
         error = self._execution.error
         if error is not None and _is_kind(error, failed.failure):
             return error
@@ -340,6 +451,8 @@ class ItemProtocol:
     # -- live ----------------------------------------------------------------------------
 
     def _run_live(self, setup: pytest.TestReport, settings: LiveOptions) -> None:
+        from bohrbug.pytest_plugin.live import LiveItem, live_data
+
         item, execution, plugin = self._item, self._execution, self._plugin
 
         def before_crash(result: LiveResult) -> None:
@@ -366,6 +479,11 @@ class ItemProtocol:
     # -- replaying -----------------------------------------------------------------------
 
     def _replay(self, setup: pytest.TestReport, reproduction: Reproduction) -> None:
+        from bohrbug.debugger.choice import DebugpyError, opened
+        from bohrbug.platforms.threads.replaying import replay
+        from bohrbug.pytest_plugin.debugging import debugger_of
+        from bohrbug.report.replayed import failure_replayed, replay_words
+
         config = self._item.config
         # Somebody may do something else with it than replay it.
         if config.hook.pytest_bohrbug_replaying(test=self._execution, uncaptured=self._uncaptured):
@@ -440,6 +558,12 @@ class ItemProtocol:
         self._item.ihook.pytest_runtest_logreport(report=report)
         if call is not None and self._plugin.reproduction is None:
             internals.interact(self._item, call, report)
+
+
+def _page_in(folder: Path) -> TestPage:
+    from bohrbug.pytest_plugin.pages import TestPage
+
+    return TestPage(folder)
 
 
 def _live_result(item: pytest.Item, result: LiveResult) -> Result:

@@ -7,12 +7,13 @@ from typing import Any
 import pytest
 
 from bohrbug.exploration.options import ExploreOptions
-from bohrbug.exploration.reproduction import DIRECTORY, reproduction_of
+from bohrbug.exploration.reproduction import reproduction_of
 from bohrbug.live.copies import CannotHoldBack, check
 from bohrbug.live.options import LiveOptions
 from bohrbug.live.report import replay_lines
 from bohrbug.live.result import LiveResult
 from bohrbug.live.session import live_options_of, run_live
+from bohrbug.paths import DIRECTORY
 from bohrbug.pytest_plugin.execution import ItemExecution
 from bohrbug.pytest_plugin.live_options import NUMBERS
 from bohrbug.pytest_plugin.target import target_of_item

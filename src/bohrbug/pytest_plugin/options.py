@@ -8,7 +8,14 @@ from typing import Any
 import pytest
 
 from bohrbug.exploration.options import ExploreOptions
-from bohrbug.settings import BY_NAME, OF_PYTEST, SettingsError, checked, read_pyproject
+from bohrbug.settings import (
+    BY_NAME,
+    OF_PYTEST,
+    SettingsError,
+    checked,
+    read_pyproject,
+    read_session_settings,
+)
 
 _MARKER = "@pytest.mark.bohrbug"
 
@@ -39,19 +46,41 @@ def session_settings(config: pytest.Config) -> dict[str, Any]:
     return settings
 
 
+def of_sessions(config: pytest.Config) -> dict[str, Any]:
+    """What ``[tool.bohrbug]`` says of whole sessions.
+
+    Raises:
+        pytest.UsageError: it can't be read.
+    """
+    try:
+        return read_session_settings(_pyproject(config))
+    except SettingsError as error:
+        raise pytest.UsageError(f"bohrbug: {error}") from error
+
+
 def _pyproject(config: pytest.Config) -> Path | None:
     path = config.rootpath / "pyproject.toml"
     return path if path.is_file() else None
 
 
-def options_of(item: pytest.Item, settings: dict[str, Any]) -> ExploreOptions:
+def options_of(
+    item: pytest.Item, settings: dict[str, Any], usual: ExploreOptions
+) -> ExploreOptions:
     """The options of one test; its markers win, the nearest first.
+
+    Parameters:
+        item: the test.
+        settings: what holds for all tests.
+        usual: the options of tests without a marker, which follow from the settings.
 
     Raises:
         pytest.UsageError: a marker makes no sense.
     """
+    markers = list(item.iter_markers("bohrbug"))
+    if not markers:
+        return usual
     merged = dict(settings)
-    for marker in reversed(list(item.iter_markers("bohrbug"))):
+    for marker in reversed(markers):
         where = f"{item.nodeid}: {_MARKER}"
         if marker.args:
             raise pytest.UsageError(f"{where} takes named options only, not {marker.args[0]!r}")

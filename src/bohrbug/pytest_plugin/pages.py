@@ -8,8 +8,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from bohrbug.exploration.progress import Progress, TellProgress
 from bohrbug.exploration.reproduction import stem_of
 from bohrbug.exploration.result import Failure, Result, VerdictKind
@@ -68,12 +66,6 @@ class TestPage:
         name = f"{stem_of(result.test)}-{digest}.html"
         write_page(document, self.folder / name)
         return name
-
-
-def pages_folder(config: pytest.Config) -> Path | None:
-    """Where ``--bohrbug-html`` says that pages go, if it is given."""
-    given = config.getoption("bohrbug_html")
-    return None if given is None else Path(config.invocation_params.dir, given)
 
 
 class SessionIndex:

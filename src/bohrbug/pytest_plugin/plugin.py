@@ -5,40 +5,40 @@ from __future__ import annotations
 import os
 import shlex
 import sys
+import time
 from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from bohrbug.exploration.durations import Lasted
 from bohrbug.exploration.options import ExploreOptions
-from bohrbug.exploration.reproduction import (
-    Reproduction,
-    ReproductionError,
-    read_reproduction,
-)
 from bohrbug.exploration.result import Failure, Result
-from bohrbug.pytest_plugin import async_items, for_ci, hooks, internals
-from bohrbug.pytest_plugin.debugging import debugger_of
+from bohrbug.pytest_plugin import async_items, hooks, internals
 from bohrbug.pytest_plugin.execution import ItemExecution
 from bohrbug.pytest_plugin.item_protocol import ItemProtocol
-from bohrbug.pytest_plugin.live import live_settings
 from bohrbug.pytest_plugin.measuring import tell_coverage
-from bohrbug.pytest_plugin.options import options_of, session_settings
-from bohrbug.pytest_plugin.pages import SessionIndex, pages_folder
-from bohrbug.pytest_plugin.remembering import memory_of
+from bohrbug.pytest_plugin.options import of_sessions, options_of, session_settings
+from bohrbug.pytest_plugin.remembering import durations_of, memory_of
+from bohrbug.pytest_plugin.second_pass import SecondPass
 from bohrbug.pytest_plugin.session_budget import session_budget_of
 from bohrbug.pytest_plugin.summary import ATTRIBUTE, Summary
 from bohrbug.pytest_plugin.target import argument_for, is_target
 from bohrbug.pytest_plugin.unchanged import unchanged_tests_of
 from bohrbug.pytest_plugin.warning_filters import ignores_exceptions_of_thread
-from bohrbug.report.text import failure_text
 from bohrbug.runtime.threads.captured import Captured
 from bohrbug.runtime.threads.control import controlled
 from bohrbug.runtime.threads.installation import installation
 from bohrbug.runtime.threads.thread_errors import Expected
+from bohrbug.runtime.threads.watchdog import lasting_watchdog
+
+if TYPE_CHECKING:
+    from bohrbug.exploration.reproduction import Reproduction
+    from bohrbug.live.options import LiveOptions
+    from bohrbug.pytest_plugin.pages import SessionIndex
 
 _TIMEOUT_SHARE = 0.8
 """The part of the time that pytest-timeout grants which an exploration may use."""
@@ -62,6 +62,10 @@ def register(config: pytest.Config) -> None:
             )
         if config.getoption("bohrbug_times") < 1:
             raise pytest.UsageError("--bohrbug-times must be at least 1")
+        # All that few sessions need is loaded where they do: it is a third of the time to start.
+        from bohrbug.exploration.reproduction import ReproductionError, read_reproduction
+        from bohrbug.pytest_plugin.debugging import debugger_of
+
         debugger_of(config)
         try:
             reproduction = read_reproduction(Path(file))
@@ -80,6 +84,9 @@ def register(config: pytest.Config) -> None:
     tell_coverage()
     installation.install()
     config.add_cleanup(installation.restore)
+    if plugin.live is None:
+        lasting_watchdog.__enter__()
+        config.add_cleanup(lambda: lasting_watchdog.__exit__())
 
 
 class BohrbugPlugin:
@@ -97,18 +104,28 @@ class BohrbugPlugin:
         self._config = config
         self._settings = settings
         self._reproduction = reproduction
+        self._usual = ExploreOptions(**settings)
         self._options: dict[str, ExploreOptions] = {}
         self._timeouts: dict[str, float] = {}
         self._plain: dict[str, str] = {}
         self._summary = Summary()
-        self.live = live_settings(config)
+        self.live = _live_settings(config)
         is_explored = reproduction is None and self.live is None
-        self.pages = pages_folder(config) if is_explored else None
+        pages = config.getoption("bohrbug_html") if is_explored else None
+        self.pages = None if pages is None else Path(config.invocation_params.dir, pages)
         is_worker = hasattr(config, "workerinput")
-        self._index = None if self.pages is None or is_worker else SessionIndex(self.pages)
+        self._index = None if self.pages is None or is_worker else _index_in(self.pages)
         self.memory = memory_of(config) if is_explored else None
         self.unchanged = unchanged_tests_of(config) if is_explored else None
-        self.budget = session_budget_of(config) if is_explored else None
+        self._durations = durations_of(config) if is_explored else None
+        lasted = {} if self._durations is None else self._durations.read()
+        sessions = session_budget_of(config, of_sessions(config), lasted) if is_explored else None
+        self.budget = sessions
+        self.second_pass = None if sessions is None else SecondPass(sessions)
+        # How long the tests of this session have taken.
+        self._lasted: dict[str, Lasted] = {}
+        self._began = 0.0
+        self._cut: set[str] = set()
         # The item that is being executed, by us and not as always.
         self._running: ItemExecution | None = None
 
@@ -120,13 +137,13 @@ class BohrbugPlugin:
     ) -> None:
         """Check all markers before the first test; leave out what is not to be replayed."""
         for item in items:
-            self._options[item.nodeid] = options_of(item, self._settings)
+            self._options[item.nodeid] = options_of(item, self._settings, self._usual)
             if self.memory is not None and config.getoption("bohrbug_forget"):
                 self.memory.forget(item.nodeid)
                 if self.unchanged is not None:
                     self.unchanged.forget(item)
         if self.budget is not None:
-            self.budget.expect(len(items))
+            self.budget.expect([item.nodeid for item in items])
         if self._reproduction is not None:
             target = self._reproduction.target
             others = [item for item in items if not is_target(item, target)]
@@ -191,12 +208,23 @@ class BohrbugPlugin:
         why = self._why_plain(item)
         if why is None and self.budget is not None and self.budget.is_spent:
             why = f"the budget of {self.budget.words} was spent"
+        self._began = time.perf_counter()
         if why is not None or not isinstance(item, pytest.Function):
             self.is_plain(item, why or "")
+            if self.budget is not None:
+                self.budget.leave_out(item.nodeid)
             return None
+        second_pass = self.second_pass
+        if second_pass is not None and nextitem is None:
+            nextitem = second_pass.first_item
         item.ihook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
         try:
-            ItemProtocol(self, item, nextitem).run()
+            test = ItemProtocol(self, item, nextitem)
+            test.run()
+            if test.is_cut:
+                self._cut.add(item.nodeid)
+            if second_pass is not None and test.is_unfinished:
+                second_pass.add(test)
         finally:
             item.ihook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
         return True
@@ -205,19 +233,37 @@ class BohrbugPlugin:
         """The options of a test, within what pytest-timeout grants."""
         options = self._options.get(item.nodeid)
         if options is None:
-            options = options_of(item, self._settings)
+            options = options_of(item, self._settings, self._usual)
         timeout = self._timeouts.get(item.nodeid)
         if timeout and (options.seconds is None or options.seconds > timeout * _TIMEOUT_SHARE):
             options = replace(options, seconds=timeout * _TIMEOUT_SHARE)
         return options
 
-    def within_budget(self, options: ExploreOptions) -> ExploreOptions:
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtestloop(self, session: pytest.Session) -> Generator[None, object, object]:
+        """After the last test, time may be left."""
+        try:
+            result = yield
+        except BaseException:
+            # Nobody has reported those that wait for more time.
+            if self.second_pass is not None:
+                self.second_pass.report()
+            raise
+        if self.second_pass is not None:
+            self.second_pass.run(session)
+        return result
+
+    def pytest_runtest_logfinish(self, nodeid: str) -> None:
+        """Note how long a test has taken, with all that belongs to it."""
+        if self._began:
+            seconds = time.perf_counter() - self._began
+            self._lasted[nodeid] = Lasted(seconds, nodeid not in self._cut)
+
+    def within_budget(self, item: pytest.Item, options: ExploreOptions) -> ExploreOptions:
         """Options of the test that begins now, within what the session grants."""
         if self.budget is None:
             return options
-        share = self.budget.begin()
-        seconds = share if options.seconds is None else min(options.seconds, share)
-        return replace(options, seconds=seconds)
+        return replace(options, seconds=self.budget.begin(item.nodeid, options.seconds))
 
     @contextmanager
     def running(self, execution: ItemExecution) -> Generator[None]:
@@ -250,6 +296,8 @@ class BohrbugPlugin:
 
     def text_of(self, failure: Failure, item: pytest.Item, result: Result | None) -> str:
         """The report of a failure, for the terminal that pytest writes to."""
+        from bohrbug.report.text import failure_text
+
         given = getattr(self._config, "workerinput", {})
         writer = self._config.get_terminal_writer()
         path = failure.reproduction if result is not None else None
@@ -312,6 +360,8 @@ class BohrbugPlugin:
         """Write what is kept for the next session."""
         if self.unchanged is not None:
             self.unchanged.flush()
+        if self._durations is not None:
+            self._durations.write(self._lasted)
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """The section at the end."""
@@ -330,6 +380,8 @@ class BohrbugPlugin:
         sarif = self._config.getoption("bohrbug_sarif")
         if not sarif and os.environ.get("GITHUB_ACTIONS") != "true":
             return []
+        from bohrbug.pytest_plugin import for_ci
+
         files = self._summary.reproductions
         told = for_ci.told_of(files, {file: self.replay_command(Path(file)) for file in files})
         root = self._config.rootpath
@@ -339,6 +391,21 @@ class BohrbugPlugin:
             return for_ci.for_github(told, self._summary.verdicts, root, os.environ)
         except OSError as error:
             return [f"bohrbug: {error.filename}: {error.strerror}"]
+
+
+def _live_settings(config: pytest.Config) -> LiveOptions | None:
+    """See :func:`.live.live_settings`."""
+    if not config.getoption("bohrbug_live"):
+        return None
+    from bohrbug.pytest_plugin.live import live_settings
+
+    return live_settings(config)
+
+
+def _index_in(folder: Path) -> SessionIndex:
+    from bohrbug.pytest_plugin.pages import SessionIndex
+
+    return SessionIndex(folder)
 
 
 def _encoding(stream: Any) -> str:

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 
 import pytest
 
+from bohrbug.exploration.durations import FILE as DURATIONS
+from bohrbug.exploration.durations import Durations
 from bohrbug.exploration.memory import FILE, Memory
 from bohrbug.exploration.remembered import Remembered
 from bohrbug.exploration.result import Result, VerdictKind
@@ -16,6 +18,13 @@ def memory_of(config: pytest.Config) -> Memory | None:
     if config.getoption("bohrbug_no_memory") or not config.getini("bohrbug_memory"):
         return None
     return Memory(config.rootpath / FILE)
+
+
+def durations_of(config: pytest.Config) -> Durations | None:
+    """How long tests took in earlier sessions; ``None`` if nothing is to be remembered."""
+    if config.getoption("bohrbug_no_memory") or not config.getini("bohrbug_memory"):
+        return None
+    return Durations(config.rootpath / DURATIONS)
 
 
 def update_memory(memory: Memory, result: Result, remembered: Sequence[Remembered]) -> list[str]:

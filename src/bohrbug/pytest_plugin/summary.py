@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from bohrbug.exploration.reproduction import DIRECTORY
 from bohrbug.exploration.result import Failure, Result, VerdictKind
 from bohrbug.exploration.verdicts import CaveatKind
+from bohrbug.paths import DIRECTORY
 from bohrbug.report.headline import failure_headline
 from bohrbug.report.verdict import one_line_verdict
 from bohrbug.report.wording import plural, seconds_in_words

@@ -10,7 +10,7 @@ import os
 import platform
 import sys
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Mapping
 from functools import cached_property
 from importlib.metadata import distributions
 from pathlib import Path
@@ -24,8 +24,7 @@ from bohrbug.accelerator import native
 from bohrbug.exploration.held import FILE, Held, HeldTests
 from bohrbug.exploration.options import ExploreOptions
 from bohrbug.exploration.result import Result, VerdictKind
-from bohrbug.pytest_plugin.dependencies import Digests, files_behind, is_still_found
-from bohrbug.pytest_plugin.summary import report_data
+from bohrbug.pytest_plugin.dependencies import Digests, Files, FilesBehind, is_still_found
 
 KEPT = frozenset({VerdictKind.HOLDS, VerdictKind.HOLDS_WITHIN_BOUND, VerdictKind.NO_FAILURE_FOUND})
 
@@ -40,6 +39,9 @@ _NAMES = (
 )
 _HOW_IT_IS_SHOWN = frozenset(_NAMES.split())
 """Options of pytest on which it does not depend what a test does."""
+
+HeldFiles = Mapping[str, tuple[str, str]]
+"""See :class:`~bohrbug.exploration.held.Held`."""
 
 _wall = time.time
 
@@ -65,6 +67,11 @@ class UnchangedTests:
         self._config = config
         self._tests = HeldTests(config.rootpath / FILE)
         self._digests = Digests()
+        self._behind = FilesBehind()
+        self._modules_of: dict[tuple[int, ...], frozenset[ModuleType]] = {}
+        self._same: dict[tuple[int, int], bool] = {}
+        self._held_files: dict[int, tuple[Files, HeldFiles]] = {}
+        self._digests_of_options: dict[int, tuple[ExploreOptions, str]] = {}
 
     @property
     def trouble(self) -> str:
@@ -78,20 +85,35 @@ class UnchangedTests:
         held = self._tests.recall(item.nodeid)
         if held is None or held.conditions != self._conditions(options):
             return None
-        root = self._config.rootpath
-        now = files_behind(self._modules(item), ())
-        if not {_within(root, file) for file in now} <= held.files.keys():
+        now = self._files_now(self._behind.of(self._modules(item), ()))
+        if not now.keys() <= held.files.keys():
             # A further conftest.py, say, or a module that another one imports by now.
             return None
-        for file, (digest, name) in held.files.items():
-            path = str(root / file)
-            if self._digests.of(path) != digest or not is_still_found(name, path):
-                return None
+        if not self._are_as_then(held.files):
+            return None
         when = time.strftime("%Y-%m-%d %H:%M", time.localtime(held.explored))
         return {**held.told, "executions": 0, "seconds": 0.0, "unchanged": when}
 
+    def _are_as_then(self, files: HeldFiles) -> bool:
+        """Whether files have the same contents, and none comes before one of them."""
+        # The files live as long as what was read; what is imported meanwhile may be another one.
+        key = id(files), len(sys.modules)
+        known = self._same.get(key)
+        if known is None:
+            paths = {str(self._config.rootpath / file): held for file, held in files.items()}
+            known = self._same[key] = all(
+                self._digests.of(path) == digest and is_still_found(name, path)
+                for path, (digest, name) in paths.items()
+            )
+        return known
+
     def keep(
-        self, item: pytest.Function, options: ExploreOptions, result: Result, sources: Iterable[str]
+        self,
+        item: pytest.Function,
+        options: ExploreOptions,
+        result: Result,
+        told: dict[str, Any],
+        sources: Iterable[str],
     ) -> None:
         """Keep the verdict of a test, or forget what was kept.
 
@@ -99,18 +121,14 @@ class UnchangedTests:
             item: the test.
             options: with which it was explored.
             result: what came of it.
+            told: the same as plain data, see :func:`.summary.report_data`.
             sources: files of the functions that were followed.
         """
         if result.verdict.kind not in KEPT or result.failures or result.interrupted:
             self._tests.forget(item.nodeid)
             return
-        files = files_behind(self._modules(item), sources)
-        root = self._config.rootpath
-        digests = {
-            _within(root, file): (self._digests.of(file), name) for file, name in files.items()
-        }
-        held = Held(self._conditions(options), digests, report_data(result), _wall())
-        self._tests.keep(item.nodeid, held)
+        files = self._files_now(self._behind.of(self._modules(item), sources))
+        self._tests.keep(item.nodeid, Held(self._conditions(options), files, told, _wall()))
 
     def forget(self, item: pytest.Item) -> None:
         """A test has failed when it ran once: it is explored the next time."""
@@ -120,19 +138,41 @@ class UnchangedTests:
         """At the end of the session: write all that is kept."""
         self._tests.flush()
 
-    def _modules(self, item: pytest.Function) -> Iterator[ModuleType | None]:
+    def _files_now(self, files: Files) -> HeldFiles:
+        """Files with the digests of their contents; the same object for the same files."""
+        known = self._held_files.get(id(files))
+        if known is None:
+            root = self._config.rootpath
+            found = {
+                _within(root, file): (self._digests.of(file), name) for file, name in files.items()
+            }
+            # Together with the files, so that no others get their identity.
+            known = self._held_files[id(files)] = files, found
+        return known[1]
+
+    def _modules(self, item: pytest.Function) -> frozenset[ModuleType]:
         """The test's own module, those of its fixtures, and plugins of the project."""
-        yield item.module
         definitions = getattr(item, "_fixtureinfo").name2fixturedefs  # noqa: B009  (is private)
-        for fixtures in definitions.values():
-            for fixture in fixtures:
-                yield inspect.getmodule(fixture.func)
-        for plugin in self._config.pluginmanager.get_plugins():
-            if isinstance(plugin, ModuleType):
-                yield plugin
+        plugins = self._config.pluginmanager.get_plugins()
+        # Fixtures last as long as the session: no others get their identity.
+        fixtures = [each for several in definitions.values() for each in several]
+        key = id(item.module), len(plugins), *map(id, fixtures)
+        known = self._modules_of.get(key)
+        if known is None:
+            of_fixtures = [inspect.getmodule(each.func) for each in fixtures]
+            found = (item.module, *of_fixtures, *plugins)
+            known = frozenset(each for each in found if isinstance(each, ModuleType))
+            self._modules_of[key] = known
+        return known
 
     def _conditions(self, options: ExploreOptions) -> str:
         """A digest of all that a verdict depends on and that is in no file."""
+        known = self._digests_of_options.get(id(options))
+        if known is None:
+            known = self._digests_of_options[id(options)] = options, self._digest_of(options)
+        return known[1]
+
+    def _digest_of(self, options: ExploreOptions) -> str:
         named = {
             field.name: getattr(options, field.name)
             for field in dataclasses.fields(options)

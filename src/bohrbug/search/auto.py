@@ -297,6 +297,11 @@ class Auto(Dividing):
         return 2 * self._new_at > self._executions
 
     @property
+    def chance_of_new(self) -> float:
+        """See :class:`~bohrbug.search.strategy.Noticing`: a class of equivalent schedules."""
+        return self._novelty.classes.chance_of_new()[0]
+
+    @property
     def exhausted(self) -> bool:
         """Whether every schedule was executed, as far as a systematic member goes."""
         return self.complete

@@ -97,6 +97,20 @@ class Noticing(Protocol):
         """Whether the second half of them has shown something that none before had."""
         ...
 
+    @property
+    def chance_of_new(self) -> float:
+        """How likely a further one is to show a behaviour that none before had, from 0 to 1."""
+        ...
+
+
+LIKELY = 0.1
+"""How likely a further execution has to be to show something new, for a search to go on."""
+
+
+def finds_new(strategy: Noticing) -> bool:
+    """Whether it is worth while to go on with a search."""
+    return strategy.shows_new or strategy.chance_of_new >= LIKELY
+
 
 @runtime_checkable
 class Learning(Protocol):

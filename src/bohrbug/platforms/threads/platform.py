@@ -184,6 +184,7 @@ def threads_runtime(
     invariant: Callable[[], object] | None = None,
     explainer: ThreadExplainer | None = None,
     let_go: Callable[[], object] | None = None,
+    begins_unseen: bool = False,
 ) -> ThreadsRuntime:
     """The runtime for a test, with the monitors that explain how its executions end."""
     return ThreadsRuntime(
@@ -196,6 +197,7 @@ def threads_runtime(
         races_over_awaits,
         invariant,
         let_go,
+        begins_unseen=begins_unseen,
     )
 
 
@@ -205,13 +207,14 @@ def runtime_of(
     invariant: Callable[[], object] | None = None,
     explainer: ThreadExplainer | None = None,
     let_go: Callable[[], object] | None = None,
+    begins_unseen: bool = False,
 ) -> ThreadsRuntime:
     """The runtime for a test, by the options of an exploration.
 
     Parameters:
         function: the test; called once for each execution, with the same random numbers.
         options: of them count which say what an execution is.
-        invariant, let_go: see :class:`ThreadsRuntime`.
+        invariant, let_go, begins_unseen: see :class:`ThreadsRuntime`.
         explainer: turns ends of executions into outcomes.
     """
     options.check_for_python()
@@ -225,6 +228,7 @@ def runtime_of(
         invariant,
         explainer,
         let_go,
+        begins_unseen,
     )
 
 
@@ -264,13 +268,16 @@ def explorer_of(
     options: ExploreOptions,
     surroundings: Surroundings = NOTHING_AROUND,
     let_go: Callable[[], object] | None = None,
+    begins_unseen: bool = False,
 ) -> Explorer:
     """An explorer of a test that is a function.
 
     Parameters:
         function: the test; called once for each execution.
         name, options, surroundings: see :class:`Explorer`.
-        let_go: see :class:`ThreadsRuntime`.
+        let_go, begins_unseen: see :class:`ThreadsRuntime`.
     """
-    runtime = runtime_of(function, options, options.invariant, let_go=let_go)
+    runtime = runtime_of(
+        function, options, options.invariant, let_go=let_go, begins_unseen=begins_unseen
+    )
     return Explorer(ThreadsPlatform(runtime), name, options, surroundings)

@@ -113,6 +113,21 @@ def freeze(functions: list[FunctionType] | None = None) -> None:
         _Frozen.last = native.last_frozen()
 
 
+COLLECTED_EVERY = 100
+"""Explorations between two full garbage collections."""
+
+_explored = itertools.count(1)
+
+
+def collect_now_and_then() -> None:
+    """Collect what older objects hold of explorations, after some of them.
+
+    To look at all objects after each of them would cost too much.
+    """
+    if next(_explored) % COLLECTED_EVERY == 0:
+        gc.collect()
+
+
 def unfreeze() -> None:
     """Undo :func:`freeze`."""
     _Frozen.functions = None

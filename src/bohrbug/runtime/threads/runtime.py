@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import itertools
 import os
 from collections.abc import Callable, Iterable
 from contextlib import ExitStack
@@ -47,6 +46,7 @@ from bohrbug.runtime.threads.handed_over import HandedOver, as_it_is
 from bohrbug.runtime.threads.installation import installation
 from bohrbug.runtime.threads.instrumentation import Instrumentation
 from bohrbug.runtime.threads.interruptions import Interruptions
+from bohrbug.runtime.threads.lone import SinkOfLoneTask
 from bohrbug.runtime.threads.loops.access_log import AccessLog
 from bohrbug.runtime.threads.loops.cancelling import never_met
 from bohrbug.runtime.threads.monitoring import Explainer, RaceDetector, Visitor, Watcher
@@ -66,16 +66,13 @@ from bohrbug.runtime.threads.rewrite.place import Place
 from bohrbug.runtime.threads.rewrite.scope import Scope
 from bohrbug.runtime.threads.settings import Settings
 from bohrbug.runtime.threads.shared_test_state import SharedTestState
-from bohrbug.runtime.threads.watchdog import Watchdog
+from bohrbug.runtime.threads.watchdog import Watchdog, lasting_watchdog
 
 RARE_WATCHED = 40
 """How many executions of functions that few executions call are noticed."""
 
 FIRST_PATIENCE = 1.0
 """Seconds without a step after which the first execution, of unchanged code, is given up."""
-
-COLLECTED_EVERY = 100
-"""Explorations between two full garbage collections."""
 
 MOST_YOUNG_OBJECTS = 20_000
 """Objects made and not freed, since the last garbage collection, after which there is another."""
@@ -92,7 +89,6 @@ MakeDetector = Callable[[Execution], RaceDetector]
 MakeWatcher = Callable[[Execution], Watcher]
 RacesOverAwaits = Callable[[AccessLog], list[Race]]
 
-_entered = itertools.count(1)
 _NO_POINTS: frozenset[PlaceKey] = frozenset()
 
 
@@ -110,6 +106,8 @@ class ThreadsRuntime:
         invariant: see :class:`Execution`.
         let_go: lets go of what is kept of an execution that failed, such as its traceback.
         visitor: looks in on executions between their steps, if anybody does.
+        begins_unseen: what the first execution calls is found out only from its second task on,
+            and in the second execution; see :mod:`.lone`.
 
     Attributes:
         made: executions so far.
@@ -136,6 +134,7 @@ class ThreadsRuntime:
         invariant: Callable[[], object] | None = None,
         let_go: Callable[[], object] | None = None,
         visitor: Visitor | None = None,
+        begins_unseen: bool = False,
     ) -> None:
         self.function = function
         self._let_go = let_go
@@ -171,6 +170,9 @@ class ThreadsRuntime:
         self._rewritten_alone: list[tuple[CodeType, str]] = []
         # Whether an execution with several tasks has shown which functions they call.
         self._has_seen_tasks = False
+        # Up to the second task of the first execution nobody has to see what is called; such an
+        # execution has then shown what was called from there on.
+        self._is_unseen, self._has_seen_half = begins_unseen, False
         # Those that were called first in a later execution, and not in all.
         self._rare: list[CodeType] = []
         # Executions that called some of these, and were all watched for races.
@@ -193,9 +195,6 @@ class ThreadsRuntime:
     def __enter__(self) -> Self:
         functions = installation.install()
         self._collected = gc.isenabled()
-        # What the last explorations left behind; looking at all objects each time costs too much.
-        if next(_entered) % COLLECTED_EVERY == 0:
-            gc.collect()
         # What exists now is not looked at again by the collections between executions.
         heap.freeze(functions)
         del functions
@@ -204,15 +203,19 @@ class ThreadsRuntime:
         orders.forget()
         log_records.enter()
         HandedOver.telling = staticmethod(callables.instrumented_callable)
-        if self.level is not Level.SYNC:
+        if not self._is_unseen:
+            self._enter_discovery()
+        return self
+
+    def _enter_discovery(self) -> None:
+        if self.level is not Level.SYNC and not self._discovery.is_entered:
             self._discovery.listen(False)
             self._discovery.__enter__()
-        return self
 
     def __exit__(self, *exc_info: object) -> None:
         self.execution = self._spin_sink = None
         self._finds = PlaceSet()
-        if self.level is not Level.SYNC:
+        if self._discovery.is_entered:
             self._discovery.__exit__()
         # Cheap, as everything older is frozen; otherwise it would pile up from test to test.
         gc.collect()
@@ -228,6 +231,8 @@ class ThreadsRuntime:
         self._shared.pool.close()
         if self._collected:
             gc.enable()
+        if self.made > 1:
+            heap.collect_now_and_then()
         installation.restore()
 
     def guard(self, seconds: float, on_stuck: Callable[[str], object] | None, more: int) -> Guard:
@@ -235,7 +240,7 @@ class ThreadsRuntime:
         if not seconds:
             self._watchdog = None
             return NoGuard()
-        self._watchdog = Watchdog(seconds, on_stuck, more)
+        self._watchdog = lasting_watchdog.watchdog(seconds, on_stuck, more)
         return self._watchdog
 
     # -- executing ---------------------------------------------------------------
@@ -260,15 +265,23 @@ class ThreadsRuntime:
             breakers: find the preemptions that a build with the GIL can't make: such a
                 build checks whether to switch at function entries, backward jumps and calls.
         """
+        was_unseen = self._is_unseen
+        if learn and not was_unseen:
+            self._enter_discovery()
         executed = self._run(plan, learn, watch, watcher, breakers)
+        self._is_unseen = False
         if learn and self.level is not Level.SYNC:
             discovery, instrumentation = self._discovery, self._instrumentation
             instrumentation.has_grown = False
             if self._is_one_thread:
                 if self._has_company and discovery.has_news:
                     self._rewrite_what_runs_alone(executed)
-            elif discovery.has_news or instrumentation.has_new_made_code or self._rewritten_alone:
+                return executed
+            if discovery.has_news or instrumentation.has_new_made_code or self._rewritten_alone:
                 self._rewrite_late_code(executed, watch)
+            # What the first one called before its second task is seen in the next one.
+            self._has_seen_tasks = (self._has_seen_tasks or self._has_seen_half) and not was_unseen
+            self._has_seen_half = was_unseen and instrumentation.has_grown
         return executed
 
     def _rewrite_what_runs_alone(self, executed: Executed) -> None:
@@ -435,7 +448,7 @@ class ThreadsRuntime:
     ) -> None:
         """Make rewritten code report its accesses to an execution."""
         points = self._points
-        sink: WatchingSink | PointSink
+        sink: WatchingSink | PointSink | SinkOfLoneTask
         if watcher is not None:
             execution.detector = watcher
             sink = WatchingSink(watcher, variables, execution, execution.access, points.places)
@@ -450,13 +463,26 @@ class ThreadsRuntime:
         )
         if all_tell is not self._instrumentation.all_tell:
             self._instrumentation.let_tell(None if all_tell else points.are_in)
+        if self._is_unseen:
+            sink = SinkOfLoneTask(sink, self._begin_to_see)
         execution.sink = sink
         execution.nudge = self._nudge
         self._spin_sink = None
-        if not (self._instrumentation.codes or self._settings.is_live):
+        if not (self._instrumentation.codes or self._settings.is_live or self._is_unseen):
             # Nothing is rewritten yet: what spins now can't be seen, but found.
             execution.patience = FIRST_PATIENCE
         hooks.set_sink(sink)
+
+    def _begin_to_see(self) -> None:
+        """The first execution is about to have a second task, or tasks of an event loop."""
+        self._enter_discovery()
+        self._discovery.listen(True)
+        held.evaluation_has_changed()
+        self._discovery.take_callers()
+        made_code.follow = self._instrumentation.of_executed
+        if self.execution is not None:
+            # What waits for another task by spinning can do so from now on.
+            self.execution.patience = FIRST_PATIENCE
 
     def _nudge(self) -> None:
         """Called in another thread: make a task of the running execution yield to another one.
@@ -481,15 +507,17 @@ class ThreadsRuntime:
         watchdog = self._watchdog
         if watchdog is not None:
             watchdog.watch(execution)
-        self._discovery.listen(True)
+        if self._discovery.is_entered:
+            self._discovery.listen(True)
         held.evaluation_has_changed()
-        if self.level is not Level.SYNC:
+        if self.level is not Level.SYNC and not self._is_unseen:
             made_code.follow = self._instrumentation.of_executed
         try:
             return execution.run(self.function)
         finally:
             replaced_builtins.put_back()
-            self._discovery.listen(False)
+            if self._discovery.is_entered:
+                self._discovery.listen(False)
             made_code.follow = None
             if watchdog is not None:
                 watchdog.release()

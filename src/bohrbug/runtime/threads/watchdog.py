@@ -11,14 +11,17 @@ from __future__ import annotations
 
 import _thread
 import ctypes
+import os
 import signal
 import sys
 import threading
 import time
 import traceback
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from types import FrameType
 from typing import Any, Self
+from weakref import ref
 
 from bohrbug.accelerator import native
 from bohrbug.model.outcome import Frame, Outcome, OutcomeKind
@@ -58,6 +61,35 @@ class Hang(TaskKilled):
     """
 
 
+def _nothing() -> None:
+    """Stands for a reference to an execution that there is not."""
+
+
+@dataclass(slots=True)
+class _Seen:
+    """What the looks at an execution have seen.
+
+    Parameters:
+        watched: refers to the execution.
+        progress: how far it had come.
+        since: when it was first seen there.
+        worked: the time of the processor that this process had taken by then.
+        nudged: the same, when a task was made to yield last.
+        message: that it hangs, once it was ended for that; or "".
+        periods: how often it was found to hang on after that.
+        text: the call for help.
+    """
+
+    watched: Callable[[], Execution | None] = _nothing
+    progress: tuple[int, int, int] = (0, 0, 0)
+    since: float = 0.0
+    worked: float = 0.0
+    nudged: float = 0.0
+    message: str = ""
+    periods: int = 0
+    text: str = ""
+
+
 class Watchdog:
     """Ends executions that make no progress.
 
@@ -88,23 +120,36 @@ class Watchdog:
         self._raising: Any = _real_allocate_lock()
         self._raised_in = 0
         self._paused = False
+        self._is_looking = False
+        # Whether the thread stays when nobody wants it to look.
+        self._lasts = False
 
     # -- for the explorer -----------------------------------------------------------
 
     def start(self) -> None:
         """Begin to look; does nothing if it has begun."""
+        if self._is_looking:
+            return
+        self._is_looking = True
+        self._interrupting.begin()
         if self._running.acquire(False):
             self._ended.acquire(False)
-            self._interrupting.begin()
             _real_start_new_thread(self._look_until_stopped, ())
 
     def stop(self) -> None:
         """Stop looking; does nothing if it has not begun."""
+        if not self._is_looking:
+            return
+        self._is_looking = False
+        if not self._lasts:
+            self._end_thread()
+        self._interrupting.end()
+
+    def _end_thread(self) -> None:
         if self._running.locked():
             self._running.release()
             self._ended.acquire()
             self._ended.release()
-            self._interrupting.end()
 
     def __enter__(self) -> Self:
         self.start()
@@ -143,51 +188,53 @@ class Watchdog:
             self._ended.release()
 
     def _look_again_and_again(self) -> None:
-        watched: Execution | None = None
-        progress: Any = None
-        since = _real_monotonic()
-        worked = _real_process_time()
-        message = ""
-        periods = 0
-        text = ""
-        nudged = worked
-        pause = min(self._seconds / LOOKS, NUDGE)
-        while not self._running.acquire(True, pause):
-            execution = self._watched
-            now = _real_monotonic()
-            if execution is None or self._paused:
-                watched = None
-                continue
-            current = (len(execution.all_tasks), execution.steps, execution.current)
-            patience = min(execution.patience, self._seconds)
-            if execution is not watched:
-                watched, progress, since, message = execution, current, now, ""
-                nudged = worked = _real_process_time()
-            elif not message and current != progress:
-                progress, since = current, now
-                nudged = worked = _real_process_time()
-            elif now - since < patience or (
-                # Less than usual is for tasks that spin: on a busy machine they get less time.
-                now - since < self._seconds and _real_process_time() - worked < patience
-            ):
-                if execution.nudge is not None and _real_process_time() - nudged >= NUDGE:
-                    nudged = _real_process_time()
-                    execution.nudge()
-            else:
-                since = now
-                if _is_debugged(execution):
-                    continue
-                if not message:
-                    message, periods = self._end(execution, patience), 0
-                    continue
-                if not periods:
-                    text = self._call_for_help(execution, message)
-                if periods == self._further_periods and self._on_stuck is not None:
-                    self._on_stuck(text)
-                periods += 1
-                # Code that swallows every exception may let the next one pass.
-                self._raise(execution)
+        seen = _Seen()
+        while not self._running.acquire(True, min(self._seconds / LOOKS, NUDGE)):
+            # Nothing of it stays here, as this thread may last longer than an exploration.
+            self._look(seen)
         self._running.release()
+
+    def _look(self, seen: _Seen) -> None:
+        """Look once, and do what is due.
+
+        Parameters:
+            seen: what the last looks have seen.
+        """
+        execution = self._watched
+        now = _real_monotonic()
+        if execution is None or self._paused:
+            seen.watched = _nothing
+            return
+        current = (len(execution.all_tasks), execution.steps, id(execution.current))
+        patience = min(execution.patience, self._seconds)
+        if execution is not seen.watched():
+            seen.watched, seen.progress, seen.since = ref(execution), current, now
+            seen.message = ""
+            seen.nudged = seen.worked = _real_process_time()
+        elif not seen.message and current != seen.progress:
+            seen.progress, seen.since = current, now
+            seen.nudged = seen.worked = _real_process_time()
+        elif now - seen.since < patience or (
+            # Less than usual is for tasks that spin: on a busy machine they get less time.
+            now - seen.since < self._seconds and _real_process_time() - seen.worked < patience
+        ):
+            if execution.nudge is not None and _real_process_time() - seen.nudged >= NUDGE:
+                seen.nudged = _real_process_time()
+                execution.nudge()
+        else:
+            seen.since = now
+            if _is_debugged(execution):
+                return
+            if not seen.message:
+                seen.message, seen.periods = self._end(execution, patience), 0
+                return
+            if not seen.periods:
+                seen.text = self._call_for_help(execution, seen.message)
+            if seen.periods == self._further_periods and self._on_stuck is not None:
+                self._on_stuck(seen.text)
+            seen.periods += 1
+            # Code that swallows every exception may let the next one pass.
+            self._raise(execution)
 
     def _end(self, execution: Execution, seconds: float) -> str:
         """End an execution as a hang, by an exception in its thread; the message."""
@@ -238,6 +285,58 @@ class Watchdog:
             sys.__stderr__.write(text + "\n")
             sys.__stderr__.flush()
         return text
+
+
+class LastingWatchdog:
+    """One watchdog for many explorations, one after the other, whose thread stays between them.
+
+    To start a thread for each, and to wait for its end, takes longer than most tests of a suite.
+    While no exploration lasts, it ends before this process forks: whoever forks natively is to find
+    as many threads as without us.
+    """
+
+    def __init__(self) -> None:
+        self._watchdog: Watchdog | None = None
+        self._wanted = 0
+        self._is_registered = False
+
+    def __enter__(self) -> Self:
+        """From now on the thread stays."""
+        self._wanted += 1
+        if hasattr(os, "register_at_fork") and not self._is_registered:
+            self._is_registered = True
+            os.register_at_fork(before=self._end_if_idle)
+        return self
+
+    def __exit__(self, *exc_info: object) -> None:
+        """No longer, once this was called as often as it was entered."""
+        self._wanted -= 1
+        if not self._wanted:
+            self._end_if_idle()
+            self._watchdog = None
+
+    def watchdog(
+        self, seconds: float, on_stuck: Callable[[str], object] | None, further_periods: int
+    ) -> Watchdog:
+        """A watchdog for an exploration, see :class:`Watchdog`."""
+        known = self._watchdog
+        if not self._wanted or (known is not None and known._is_looking):
+            return Watchdog(seconds, on_stuck, further_periods)
+        if known is None:
+            known = self._watchdog = Watchdog()
+            known._lasts = True
+        known._seconds, known._on_stuck = seconds, on_stuck
+        known._further_periods = further_periods
+        return known
+
+    def _end_if_idle(self) -> None:
+        known = self._watchdog
+        if known is not None and not known._is_looking:
+            known._end_thread()
+
+
+lasting_watchdog = LastingWatchdog()
+"""That of this process, for those who explore many tests."""
 
 
 def _raise_in(thread: int, error: type[BaseException]) -> None:

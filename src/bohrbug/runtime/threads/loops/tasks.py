@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from weakref import ref
 
 from bohrbug.model.operation import BEGIN, CALLBACK, RESUME, Kind, Operation, TaskId
+from bohrbug.runtime.threads.lone import SinkOfLoneTask
 from bohrbug.runtime.threads.loops.ready_queue import Order
 from bohrbug.runtime.threads.loops.references import OwnReference
 from bohrbug.runtime.threads.task import Task
@@ -198,6 +199,8 @@ def loop_tasks_of(execution: Execution) -> LoopTasks:
     loops: LoopTasks | None = execution.loops
     if loops is None:
         loops = execution.loops = LoopTasks(execution)
+        if isinstance(execution.sink, SinkOfLoneTask):
+            execution.sink.company_comes()
     return loops
 
 

@@ -37,6 +37,9 @@ class Discovery:
     Parameters:
         codes: collected so far; it may be given to go on with an earlier collection.
         original: what a code object was before it was rewritten; only originals are collected.
+
+    Attributes:
+        is_entered: within it.
     """
 
     def __init__(
@@ -48,6 +51,7 @@ class Discovery:
         self._fresh: list[tuple[CodeType, str]] = []
         self._original = original
         self._is_listening = True
+        self.is_entered = False
         self._noticed: set[int] = set()
         self._has_noticed = False
         self._tool: int | None = None
@@ -89,6 +93,16 @@ class Discovery:
         if self._is_evaluating:
             native.listen_to_first_calls(is_wanted)
 
+    def take_callers(self) -> None:
+        """Collect the functions that have led here: they began before anybody listened."""
+        frames = []
+        frame: FrameType | None = sys._getframe(1)
+        while frame is not None:
+            frames.append(frame)
+            frame = frame.f_back
+        for each in reversed(frames):
+            self._is_enough(each.f_code, each.f_globals)
+
     def notice(self, codes: Iterable[CodeType]) -> None:
         """From now on every call of functions with these original code objects is told of.
 
@@ -110,6 +124,7 @@ class Discovery:
         return noticed
 
     def __enter__(self) -> Self:
+        self.is_entered = True
         if self._monitor():
             return self
         if native is not None and native.tell_first_calls(self._started):
@@ -121,6 +136,7 @@ class Discovery:
         return self
 
     def __exit__(self, *exc_info: object) -> None:
+        self.is_entered = False
         if self._tool is not None:
             _monitoring.set_events(self._tool, 0)
             _monitoring.register_callback(self._tool, _monitoring.events.PY_START, None)
