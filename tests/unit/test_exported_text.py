@@ -214,7 +214,7 @@ def test_interpreters_are_asked_what_they_are() -> None:
 
     assert this.version.split(".")[:2] == [str(number) for number in sys.version_info[:2]]
     assert this.has_pytest
-    with pytest.raises(ValueError, match="no Python interpreter"):
+    with pytest.raises(ValueError, match="is not a Python interpreter"):
         interpreter_at("/bin/false")
 
 

@@ -304,7 +304,7 @@ def test_other_places_and_for_loops_show() -> None:
 @pytest.mark.parametrize("pause", [None, 0.0, 0.001], ids=["", "yields", "sleeps"])
 def test_who_gives_up_after_some_tries_may_do_so(pause: float | None) -> None:
     """A loop with a limit is a loop that makes progress, whatever it looks like."""
-    tries = 8 * SPIN_READS - 1 if pause is None else 7
+    tries = 8 * SPIN_READS - 1 if pause is None else 4
 
     def test() -> None:
         event = threading.Event()

@@ -17,6 +17,9 @@ from typing import Any
 Standing = tuple[object, ...]
 """Equal for two yields if nothing that is looked at has changed in between."""
 
+Loop = tuple[int, int, bool]
+"""Its first and last instruction, and whether it ends by a condition, not with an iterator."""
+
 _PLAIN = frozenset({int, float, complex, bool, str, bytes, type(None)})
 _SEQUENCES = frozenset({list, tuple, deque})
 _SETS = frozenset({set, frozenset, bytearray})
@@ -28,7 +31,7 @@ _OUTERMOST = frozenset({"bohrbug.runtime.threads.execution", "bohrbug.runtime.th
 _OWN = "bohrbug.runtime."
 
 
-def standing(frame: FrameType) -> Standing:
+def standing(frame: FrameType, *, anywhere_in_loop: bool = False) -> Standing:
     """The places and variables of a task's frames.
 
     Of variables: the values of plain ones, such as counters; of others which object it is, with
@@ -38,6 +41,7 @@ def standing(frame: FrameType) -> Standing:
 
     Parameters:
         frame: the innermost one of the program.
+        anywhere_in_loop: in which place of the innermost loop makes no difference.
     """
     found: list[object] = []
     goes_round: bool | None = None
@@ -51,7 +55,14 @@ def standing(frame: FrameType) -> Standing:
                 goes_round = _goes_round(outer.f_code, outer.f_lasti)
                 if goes_round is False:
                     found.append(object())
-            found += (outer.f_code, outer.f_lasti)
+            place = outer.f_lasti
+            if anywhere_in_loop and goes_round is not None:
+                loop = _innermost_loop(outer.f_code, place)
+                if loop is not None:
+                    # The loop is told by its end: its condition stands before it, too.
+                    place = loop[1]
+                    anywhere_in_loop = False
+            found += (outer.f_code, place)
             if outer.f_locals is not outer.f_globals:
                 found.append(tuple([_value(each) for each in outer.f_locals.values()]))
             found.append(_plain_globals(outer))
@@ -60,11 +71,11 @@ def standing(frame: FrameType) -> Standing:
 
 
 def standing_here() -> Standing:
-    """The same for whoever calls this, from code of ours that the program has come to."""
+    """The same, wherever in a loop, for who calls this from code that the program has come to."""
     frame: FrameType | None = _getframe(1)
     while frame is not None and str(frame.f_globals.get("__name__")).startswith(_OWN):
         frame = frame.f_back
-    return () if frame is None else standing(frame)
+    return () if frame is None else standing(frame, anywhere_in_loop=True)
 
 
 def _goes_round(code: CodeType, place: int) -> bool | None:
@@ -73,12 +84,17 @@ def _goes_round(code: CodeType, place: int) -> bool | None:
     Returns:
         ``None``: no loop is around it.
     """
+    loop = _innermost_loop(code, place)
+    return None if loop is None else loop[2]
+
+
+def _innermost_loop(code: CodeType, place: int) -> Loop | None:
     around = [loop for loop in _loops_of(code) if loop[0] <= place <= loop[1]]
-    return min(around, key=lambda loop: loop[1] - loop[0])[2] if around else None
+    return min(around, key=lambda loop: loop[1] - loop[0]) if around else None
 
 
 @lru_cache(maxsize=1024)
-def _loops_of(code: CodeType) -> list[tuple[int, int, bool]]:
+def _loops_of(code: CodeType) -> list[Loop]:
     """The first and last instruction of each loop, and whether it ends by a condition."""
     instructions = list(dis.get_instructions(code))
     heads = {each.offset for each in instructions if each.opname == "FOR_ITER"}

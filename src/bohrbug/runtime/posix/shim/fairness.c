@@ -27,20 +27,22 @@ static bool is_empty(const uint64_t *set) {
     return true;
 }
 
-static uint64_t standing(uint64_t site) {
+/* Whoever only looks may do so at any place of its loop: which one it is makes no difference. */
+static uint64_t standing(uint64_t site, bool at_any_place) {
     uint64_t state = program_stack_state(site);
-    return state ? state : ANYWHERE;
+    if (!state) return ANYWHERE;
+    return at_any_place ? state : state ^ site << 1;
 }
 
 void fairness_comes(uint64_t site) {
     /* Alone it keeps nobody waiting. */
-    if (segment->alive_count > 1) current->stands = standing(site);
+    if (segment->alive_count > 1) current->stands = standing(site, false);
 }
 
 bool fairness_looked(uint64_t site) {
     struct task *task = current;
     task->has_looked = !task->has_looked;
-    *(task->has_looked ? &task->stood : &task->stands) = standing(site);
+    *(task->has_looked ? &task->stood : &task->stands) = standing(site, true);
     return !task->has_looked;
 }
 

@@ -83,5 +83,5 @@ uint64_t program_stack_state(uint64_t site) {
     uint64_t state = fnv_1a_of_words(FNV_START, search.registers, search.registers + KEPT);
     state = fnv_1a_of_words(state, (const uint64_t *)(uintptr_t)search.found,
                             (const uint64_t *)(uintptr_t)search.outermost);
-    return (state ^ site) | 1;
+    return state | 1;
 }
