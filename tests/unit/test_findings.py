@@ -80,6 +80,20 @@ def test_a_failure_that_replays_alike_is_reported_once() -> None:
     assert failure.occurrences == 2
 
 
+def test_where_the_time_is_over_one_replay_has_to_do() -> None:
+    runtime = Replaying(failing())
+    found, result = findings(runtime, seconds=1e-9)
+    found.note_failure(failing())
+    (failure,) = result.failures
+    assert failure.confirmed == runtime.made == 1
+
+
+def test_where_the_time_is_over_there_is_one_replay_all_the_same() -> None:
+    found, result = findings(Replaying(Trace()), seconds=1e-9)
+    found.note_failure(failing())
+    assert not result.failures
+
+
 @pytest.mark.parametrize("last", [Trace, diverging, lambda: failing(OTHER)])
 def test_a_failure_that_one_replay_does_not_show_is_not(last: Callable[[], Trace]) -> None:
     found, result = findings(Replaying(failing(), failing(), last()))

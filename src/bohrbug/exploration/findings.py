@@ -232,9 +232,13 @@ class Findings:
             return
         plan = trace.as_plan()
         # A livelock is long: it is confirmed once, not three times.
-        confirmations = CONFIRMATIONS if len(trace) <= LONG else 1
-        for _ in range(confirmations):
-            if not self.reproduces(plan, signature):
+        wanted = CONFIRMATIONS if len(trace) <= LONG else 1
+        confirmations = 0
+        # One that takes long is confirmed as often as there is time for, and once at least.
+        while confirmations < wanted and not (confirmations and self._spending.is_overdrawn):
+            if self.reproduces(plan, signature):
+                confirmations += 1
+            else:
                 if self._options.timeouts == "report" and early_timeouts(trace):
                     # It counts only if it also happens without early timeouts.
                     self.untimely_once.append(trace.outcome)
@@ -259,12 +263,13 @@ class Findings:
         self.failures[signature] = failure
         self.unconfirmed.pop(signature, None)
         self._result.failures.append(failure)
-        if self._options.minimise and not self._is_interrupted() and len(trace) <= LONG:
+        may_follow_up = len(trace) <= LONG and not self._spending.is_overdrawn
+        if self._options.minimise and not self._is_interrupted() and may_follow_up:
             self._minimise(failure)
         if self._options.timeouts == "report" and self._is_untimely(failure):
             # The timeout is the reason; looking for a cause would cost every such test seconds.
             self._put_aside(failure)
-        elif len(trace) <= LONG:
+        elif may_follow_up and not self._spending.is_overdrawn:
             self._find_cause(failure)
 
     def _is_untimely(self, failure: Failure) -> bool:

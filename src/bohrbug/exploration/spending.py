@@ -54,6 +54,11 @@ class Spending:
         """Whether nothing is left for searching."""
         return self.spent >= self._seconds
 
+    @property
+    def is_overdrawn(self) -> bool:
+        """Whether nothing is left for following up a failure, either."""
+        return self._left() <= 0.0
+
     def share(self, part: float, executions: int, most: float = math.inf) -> Budget:
         """A part of the time that is left, overtime included, for following up a failure.
 
@@ -62,5 +67,7 @@ class Spending:
             executions: that may be made.
             most: seconds that it is at most.
         """
-        left = self._began + self._seconds * (1 + OVERTIME) - _now()
-        return Budget(executions, _now() + min(max(left, 0.0) * part, most))
+        return Budget(executions, _now() + min(max(self._left(), 0.0) * part, most))
+
+    def _left(self) -> float:
+        return self._began + self._seconds * (1 + OVERTIME) - _now()
