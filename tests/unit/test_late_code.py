@@ -265,7 +265,9 @@ def test_loops_over_one_list_in_two_tasks_have_iterators_of_their_own(
 ) -> None:
     items = [1, 2, 3]
     advanced: list[object] = []
-    monkeypatch.setattr(iteration, "_advance", lambda iterator, place: advanced.append(iterator))
+    monkeypatch.setattr(
+        iteration, "_step_and_advance", lambda iterator, place, depth: advanced.append(iterator)
+    )
 
     def loop() -> None:
         for item in items:
@@ -274,6 +276,9 @@ def test_loops_over_one_list_in_two_tasks_have_iterators_of_their_own(
 
     bohrbug.explore(lambda: together(loop, loop), executions=20)
     assert not advanced
+    shared = iter(items)
+    bohrbug.explore(lambda: together(lambda: next(shared, 0), lambda: next(shared, 0)))
+    assert advanced
 
 
 def test_a_search_that_may_begin_again_no_more_promises_nothing(
