@@ -107,8 +107,12 @@ def test_a_loop_that_only_looks_is_no_condition(native_build: Build) -> None:
     assert not assumed(trace)
 
 
-def test_who_runs_long_is_held_back_which_is_a_condition(native_build: Build) -> None:
-    steps = (("0", 5), ("0.1", 5000))
-    with runtime_for(native_build("scheduling.c", "-DSLICE")) as runtime:
+@pytest.mark.parametrize("slices", [1, 2], ids=["first", "second"])
+def test_who_runs_long_is_held_back_which_is_a_condition(native_build: Build, slices: int) -> None:
+    # Where the other has run meanwhile, only the second time slice holds the task back.
+    others = () if slices == 1 else (("0.2", 1),)
+    steps = (("0", 5), *others, ("0.1", 10_000))
+    with runtime_for(native_build("scheduling.c", "-DSLICE", "-DTIMES=3000")) as runtime:
         trace = runtime.execute(Plan((), Segments(steps))).trace
+    assert trace.yielded.count(True) == slices
     assert assumed(trace) == [LONG_RUNS]

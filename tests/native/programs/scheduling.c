@@ -36,8 +36,12 @@ static void *third(void *nothing) {
 #define THREADS {first, second, third}
 #elif defined SLICE
 /* One does more than a time slice. */
+#ifndef TIMES
+#define TIMES 1500
+#endif
+
 static void *first(void *nothing) {
-    lock_and_unlock(1500);
+    lock_and_unlock(TIMES);
     return nothing;
 }
 

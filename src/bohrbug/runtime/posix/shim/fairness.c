@@ -13,8 +13,11 @@
 /* Yields in a row, at none of which a task stands where it stood before, that hold nobody back. */
 #define UNHEEDED_YIELDS 3
 
-/* Where a task stands that waits for the clock or the like, and where nobody can tell it. */
-enum { WAITS_BY_ITSELF = 0, ANYWHERE = 2, ELSEWHERE = 4 };
+/* Where a task stands that waits for the clock or the like; the states of stacks are odd. */
+#define WAITS_BY_ITSELF 0
+/* ... and one of which nobody can tell, or that was only made to yield: never the same place twice. */
+#define ANYWHERE 2
+#define HAS_RUN_LONG 4
 
 /* For each task a set of tasks that go before it, as bits. */
 static uint64_t *below(uint32_t task) { return TABLE(uint64_t, below) + (size_t)task * WORDS; }
@@ -47,7 +50,7 @@ bool fairness_looked(uint64_t site) {
 }
 
 void fairness_has_run_long(uint32_t task) {
-    TASKS[task].stands = ELSEWHERE;
+    TASKS[task].stands = HAS_RUN_LONG;
     TASKS[task].unheeded = UNHEEDED_YIELDS;
 }
 
@@ -55,7 +58,8 @@ void fairness_has_run_long(uint32_t task) {
 static bool may_go_on(struct task *task) {
     uint64_t stands = task->stands;
     task->stands = WAITS_BY_ITSELF;
-    if (stands == WAITS_BY_ITSELF || (stands == task->stood && stands != ANYWHERE)) {
+    bool can_be_told = stands != ANYWHERE && stands != HAS_RUN_LONG;
+    if (stands == WAITS_BY_ITSELF || (can_be_told && stands == task->stood)) {
         task->unheeded = 0;
         return false;
     }
@@ -68,7 +72,7 @@ void fairness_yielded(uint32_t task, const uint16_t *enabled, uint32_t count) {
     struct task *yielder = &TASKS[task];
     uint32_t last_yield = yielder->last_yield;
     yielder->last_yield = segment->steps;
-    bool is_long = yielder->stands == ELSEWHERE, may_be_working = may_go_on(yielder);
+    bool is_long = yielder->stands == HAS_RUN_LONG, may_be_working = may_go_on(yielder);
     if (yielder->unheeded) return;
     for (uint32_t i = 0; i < count; i++) {
         uint32_t other = enabled[i];
