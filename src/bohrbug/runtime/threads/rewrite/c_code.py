@@ -460,7 +460,7 @@ def _apply(effect: effects.Effect, owner: Any, arguments: tuple[Any, ...], place
             again.append(hooks.telling_again(consumed[0], False))
         tells = [each for each in again if each is not None]
         if tells:
-            halfway.begin(hooks.in_turn(tells))
+            halfway.begin(halfway.in_turn(tells))
 
 
 def _tell_all(

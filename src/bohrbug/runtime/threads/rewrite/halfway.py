@@ -17,6 +17,7 @@ from collections.abc import Callable
 from inspect import CO_ASYNC_GENERATOR, CO_COROUTINE, CO_GENERATOR
 from types import CodeType, FrameType
 from typing import Any, NamedTuple
+from weakref import ref
 
 from bohrbug.accelerator import native, with_fast_path
 from bohrbug.runtime.threads.rewrite.codec import CACHES, EXTENDED_ARG
@@ -46,6 +47,40 @@ class Interval(NamedTuple):
     first: int
     last: int
     tell: Callable[[Place], None]
+
+
+def telling(owner: Any, tell: Callable[[Any, Place], None]) -> Callable[[Place], None]:
+    """What tells of an object once more, if it is still there.
+
+    Parameters:
+        owner: the object, referred to weakly if it can be.
+        tell: tells of it, for a place.
+    """
+    reference = _weakly(owner)
+
+    def tell_again(place: Place) -> None:
+        found = reference()
+        if found is not None:
+            tell(found, place)
+
+    return tell_again
+
+
+def _weakly(owner: Any) -> Callable[[], Any]:
+    try:
+        return ref(owner)
+    except TypeError:
+        return lambda: owner
+
+
+def in_turn(tells: list[Callable[[Place], None]]) -> Callable[[Place], None]:
+    """What tells of several things once more, which are one interval."""
+
+    def tell_each(place: Place) -> None:
+        for tell in tells:
+            tell(place)
+
+    return tell_each
 
 
 intervals: dict[int, Interval] = {}

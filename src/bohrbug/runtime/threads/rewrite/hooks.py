@@ -28,7 +28,6 @@ import collections
 import gc
 import io
 import mmap
-import weakref
 from collections.abc import Callable, Iterable
 from types import FunctionType
 from typing import Any, Protocol
@@ -206,13 +205,6 @@ def tell_item(owner: Any, key: Any, is_write: bool, place: Place) -> None:
         halfway.begin(telling_again(owner, is_write))
 
 
-def _weakly(owner: Any) -> Callable[[], Any]:
-    try:
-        return weakref.ref(owner)
-    except TypeError:
-        return lambda: owner
-
-
 def telling_again(owner: Any, is_write: bool) -> Callable[[Place], None]:
     """What tells of a whole object again, if it is still there.
 
@@ -220,43 +212,12 @@ def telling_again(owner: Any, is_write: bool) -> Callable[[Place], None]:
         owner: referred to weakly, if it can be.
         is_write: whether it is changed.
     """
-    reference = _weakly(owner)
-
-    def tell(place: Place) -> None:
-        found = reference()
-        if found is not None:
-            tell_whole(found, is_write, place)
-
-    return tell
+    return halfway.telling(owner, lambda found, place: tell_whole(found, is_write, place))
 
 
 def telling_all_again(owners: list[Any]) -> Callable[[Place], None]:
     """The same for several objects that are changed."""
-    return in_turn([telling_again(owner, True) for owner in owners])
-
-
-def in_turn(tells: list[Callable[[Place], None]]) -> Callable[[Place], None]:
-    """What tells of several things again, which are one interval."""
-    if _length(tells) == 1:
-        return tells[0]
-
-    def tell(place: Place) -> None:
-        for each in tells:
-            each(place)
-
-    return tell
-
-
-def _telling_attribute_again(owner: Any, name: str) -> Callable[[Place], None]:
-    """The same for an attribute that is written."""
-    reference = _weakly(owner)
-
-    def tell(place: Place) -> None:
-        found = reference()
-        if found is not None:
-            attribute(found, name, True, place)
-
-    return tell
+    return halfway.in_turn([telling_again(owner, True) for owner in owners])
 
 
 def _tell_index(owner: Any, key: Any, is_write: bool, place: Place) -> None:
@@ -379,7 +340,9 @@ def tell_attribute(owner: Any, name: str, kind: object, is_write: bool, place: P
     elif kind is COMPUTED:
         # Reading it computes it, unless that was done before; by a function that others may enter.
         attribute(owner, name, True, place)
-        halfway.begin(_telling_attribute_again(owner, name))
+        halfway.begin(
+            halfway.telling(owner, lambda found, place: attribute(found, name, True, place))
+        )
     elif kind is PART_OF_ERROR:
         attribute(errors.stand_in(owner), name, is_write, place)
     elif kind is SUPER:
