@@ -80,7 +80,6 @@ KNOWN_CIRCLES = (
     },
     {"pending", "recording", "session", "streams"},
     {"replayed_stream", "replaying"},
-    {"item_protocol", "plugin"},
 )
 """Modules of one package that name each other's types; to be taken apart, and not to be joined."""
 

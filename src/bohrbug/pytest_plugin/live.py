@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from bohrbug.exploration.options import ExploreOptions
 from bohrbug.exploration.reproduction import reproduction_of
+from bohrbug.exploration.result import Result, Verdict, VerdictKind
 from bohrbug.live.copies import CannotHoldBack, check
 from bohrbug.live.options import LiveOptions
 from bohrbug.live.report import replay_lines
@@ -16,8 +17,13 @@ from bohrbug.live.session import live_options_of, run_live
 from bohrbug.paths import DIRECTORY
 from bohrbug.pytest_plugin.execution import ItemExecution
 from bohrbug.pytest_plugin.live_options import NUMBERS
+from bohrbug.pytest_plugin.measuring import one_tracer_for_all_tasks
+from bohrbug.pytest_plugin.phases import Failed, Phases
 from bohrbug.pytest_plugin.target import target_of_item
 from bohrbug.report.wording import plural
+
+if TYPE_CHECKING:
+    from bohrbug.pytest_plugin.session import Session
 
 
 def live_settings(config: pytest.Config) -> LiveOptions | None:
@@ -103,3 +109,46 @@ def live_data(result: LiveResult) -> dict[str, Any]:
         "verdict": "live",
         "line": f"no failure in {rounds} ({fragments})",
     }
+
+
+def run_item_live(
+    session: Session, phases: Phases, execution: ItemExecution, setup: pytest.TestReport
+) -> None:
+    """Run an item live, and report it.
+
+    Parameters:
+        session: with how rounds are made.
+        phases: of the item.
+        execution: of the item.
+        setup: the report of what was set up around it.
+    """
+    item, settings = execution.item, session.live
+    assert settings is not None
+
+    def before_crash(result: LiveResult) -> None:
+        assert result.failure is not None
+        with phases.uncaptured():
+            print(session.text_of(result.failure, item, _live_result(item, result)))
+
+    live = LiveItem(execution, session.options_for(item), settings, before_crash)
+    with one_tracer_for_all_tasks():
+        result = live.run()
+    if execution.exit is not None:
+        raise execution.exit
+    failure = result.failure
+    if failure is None:
+        phases.finish(setup, None, live_data(result))
+    else:
+        told = _live_result(item, result)
+        text = f"{session.text_of(failure, item, told)}\n{live.words_below(result)}"
+        data = live_data(result) | {"trouble": live.trouble}
+        phases.finish(setup, Failed(failure, text, told), data)
+    if result.interrupted:
+        raise KeyboardInterrupt
+
+
+def _live_result(item: pytest.Item, result: LiveResult) -> Result:
+    """A failure of a live run, as those of explorations are told of."""
+    assert result.failure is not None
+    verdict = Verdict(VerdictKind.FAILED)
+    return Result(item.nodeid, verdict, [result.failure], seconds=result.seconds)
