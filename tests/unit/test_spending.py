@@ -67,3 +67,21 @@ def test_what_an_earlier_process_has_spent_counts(watch: Watch) -> None:
     assert not time.is_over
     watch.now += 1.0
     assert time.is_over
+
+
+def test_an_execution_that_would_end_after_the_overtime_is_not_begun(watch: Watch) -> None:
+    time = Spending(10.0)
+    watch.now += 8.0
+    time.note_execution(3.4)
+    assert not time.is_over, "8 + 3.4 seconds are within 11.5"
+    time.note_execution(5.0)
+    assert not time.is_over, "one of them was shorter"
+    watch.now += 0.2
+    assert time.is_over
+    assert time.is_overdrawn
+
+
+def test_the_first_execution_is_begun_however_little_time_there_is(watch: Watch) -> None:
+    time = Spending(0.01)
+    assert time.another_takes == 0.0
+    assert not time.is_over

@@ -232,6 +232,7 @@ class Explorer:
             self._proposed > 0,
             result.executions,
             result.seconds,
+            self.spending.another_takes,
             len(result.failures),
             result.diverged,
             result.interrupted,
@@ -373,7 +374,9 @@ class Explorer:
 
     def execute(self, plan: Plan, watch: bool = False) -> tuple[Trace, int] | None:
         """See :class:`~bohrbug.exploration.ongoing.Ongoing`."""
+        begun = _now()
         executed = self.learner.execute(plan, watch)
+        self.spending.note_execution(_now() - begun)
         if executed.trace.outcome.kind is OutcomeKind.INTERRUPTED or self.is_interrupted:
             self.is_interrupted = True
             return None

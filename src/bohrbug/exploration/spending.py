@@ -26,11 +26,12 @@ class Spending:
         seconds: of real time that it may take; ``None`` is as long as it takes.
     """
 
-    __slots__ = ("_began", "_seconds")
+    __slots__ = ("_began", "_seconds", "_shortest")
 
     def __init__(self, seconds: float | None) -> None:
         self._seconds = math.inf if seconds is None else seconds
         self._began = _now()
+        self._shortest = math.inf
 
     def begin(self, spent: float = 0.0) -> None:
         """It begins now.
@@ -49,15 +50,28 @@ class Spending:
         """It may take so many seconds more."""
         self._seconds += seconds
 
+    def note_execution(self, seconds: float) -> None:
+        """An execution has taken so long."""
+        self._shortest = min(self._shortest, seconds)
+
+    @property
+    def another_takes(self) -> float:
+        """The seconds that another execution takes at least, as far as is known."""
+        return 0.0 if self._shortest == math.inf else self._shortest
+
     @property
     def is_over(self) -> bool:
-        """Whether nothing is left for searching."""
-        return self.spent >= self._seconds
+        """Whether nothing is left for searching.
+
+        An execution is not begun that would not end with the overtime: where each takes seconds,
+        the last one would go far beyond the limit.
+        """
+        return self.spent >= self._seconds or self.is_overdrawn
 
     @property
     def is_overdrawn(self) -> bool:
         """Whether nothing is left for following up a failure, either."""
-        return self._left() <= 0.0
+        return self._left() <= self.another_takes
 
     def share(self, part: float, executions: int, most: float = math.inf) -> Budget:
         """A part of the time that is left, overtime included, for following up a failure.
