@@ -148,6 +148,21 @@ def test_a_coroutine_function_is_explored_and_replayed(folder: Folder) -> None:
     assert "takes no generator function" in done.err
 
 
+def test_a_function_of_a_file_finds_the_modules_beside_it(folder: Folder) -> None:
+    (folder.path / "sub").mkdir()
+    folder.write("sub/beside.py", "LIMIT = 1\n")
+    folder.write("sub/mine.py", "import beside\ndef test():\n    assert beside.LIMIT == 2\n")
+    done = folder.bohrbug("run", "sub/mine.py:test")
+    assert done.code == 1, done.err
+    assert "at sub/mine.py:3 in test" in done.out
+    (path,) = folder.reproductions()
+    assert "reproduced in 1 of 1 replay" in folder.bohrbug("replay", str(path)).out
+    (folder.path / "sub/beside.py").unlink()
+    done = folder.bohrbug("replay", str(path))
+    assert done.code == 2
+    assert "mine.py raised ModuleNotFoundError: No module named 'beside'" in done.err
+
+
 def test_a_function_is_found_by_its_name(folder: Folder) -> None:
     folder.write("locks.py", DEADLOCK)
     found = folder.bohrbug("run", "locks:test_both_orders")
@@ -234,6 +249,8 @@ NO_SENSE = [
     (["run", "missing"], "missing is neither a script that exists nor of the form"),
     (["run", "tests"], "tests is a folder; for the tests in it: pytest --bohrbug tests"),
     (["run", "script"], "; there is script.py"),
+    (["run", "missing.py:function"], "there is no file missing.py"),
+    (["run", "sub/random.py:function"], "random is another module than sub/random.py: "),
     (
         ["run", "fails:function"],
         "importing fails raised ZeroDivisionError: division by zero (fails.py:2)",
@@ -294,6 +311,8 @@ def refusals(
     folder.write("fails.py", "\n1 / 0\n")
     folder.write("lacks.py", "import missing\n")
     (folder.path / "tests").mkdir()
+    (folder.path / "sub").mkdir()
+    folder.write("sub/random.py", "")
     commands = [arguments for arguments, _ in NO_SENSE]
     commands += [["replay", name] for name in NO_REPRODUCTIONS]
     return {tuple(each): ended for each, ended in zip(commands, folder.each(commands), strict=True)}

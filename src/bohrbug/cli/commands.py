@@ -153,7 +153,8 @@ def run(
     flags: NativeFlags,
     **given: Any,
 ) -> None:
-    """Explore a script, a function given as module:function, or a native program after "--".
+    """Explore a script, a function given as module:function or file.py:function, or a native
+    program after "--".
 
     A script is executed as __main__ with its ARGUMENTS again and again; an uncaught exception or an
     exit code other than 0 is a failure. A native program is started again and again, with its

@@ -158,7 +158,7 @@ def live(
     native_threads: bool,
     **given: Any,
 ) -> None:
-    """Run a script, or a function given as module:function, once, for as long as it runs.
+    """Run a script or a function (module:function, file.py:function) once, for as long as it runs.
 
     Now and then copies of it, which nobody outside sees, try what could come next. If one of them
     fails, the program goes on as it did, and fails in the same way.

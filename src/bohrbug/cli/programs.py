@@ -136,8 +136,7 @@ def function_named(name: str, path: str | None = None) -> Callable[[], object]:
 
 
 def _module(name: str, path: str | None) -> types.ModuleType:
-    if str(Path.cwd()) not in sys.path:
-        sys.path.insert(0, str(Path.cwd()))
+    _search(Path.cwd())
     if name != "__main__":
         try:
             return importlib.import_module(name)
@@ -146,19 +145,33 @@ def _module(name: str, path: str | None) -> types.ModuleType:
             if path is None or not (name == missing or name.startswith(f"{missing}.")):
                 raise ProgramError(f"can't import {name}: {error}{_raised_at(error)}") from error
         except Exception as error:
-            raise ProgramError(
-                f"importing {name} raised {type(error).__name__}: {error}{_raised_at(error)}"
-            ) from error
+            raise ProgramError(_raised_by(name, error)) from error
     if path is None or not Path(path).is_file():
         raise ProgramError(f"can't find the file {path} of module {name}")
+    if "." not in name:
+        # It imports what lies beside it, as it did when it was explored.
+        _search(Path(path).absolute().parent)
     # Under another name than __main__, so that it is not started as a program.
     spec = importlib.util.spec_from_file_location(Path(path).stem, path)
     if spec is None or spec.loader is None:
         raise ProgramError(f"{path} is not a Python file")
     module = importlib.util.module_from_spec(spec)
     sys.modules[module.__name__] = module
-    spec.loader.exec_module(module)
+    try:
+        spec.loader.exec_module(module)
+    except Exception as error:
+        raise ProgramError(_raised_by(path, error)) from error
     return module
+
+
+def _search(folder: Path) -> None:
+    """Search a folder for modules, and before all others."""
+    if str(folder) not in sys.path:
+        sys.path.insert(0, str(folder))
+
+
+def _raised_by(name: str, error: Exception) -> str:
+    return f"importing {name} raised {type(error).__name__}: {error}{_raised_at(error)}"
 
 
 def _raised_at(error: Exception) -> str:
@@ -174,12 +187,23 @@ def _raised_at(error: Exception) -> str:
     return f" ({display_path(frames[-1].filename)}:{frames[-1].lineno})"
 
 
+def _function_in(file: Path, function: str) -> Callable[[], object]:
+    """A function of a file, whose folder is searched for modules first, as that of a script is."""
+    if not file.is_file():
+        raise ProgramError(_no_program(str(file)))
+    _search(file.absolute().parent)
+    loaded = _module(file.stem, str(file)).__file__
+    if loaded is None or not file.samefile(loaded):
+        raise ProgramError(f"{file.stem} is another module than {file}: {loaded or 'built in'}")
+    return function_named(f"{file.stem}:{function}", str(file))
+
+
 _OF_OTHER_COMMANDS = {".json": "replay", SUFFIX: "resume"}
 """What files of these kinds are for, which a hurried hand gives to ``run``."""
 
 
 def program_named(name: str, arguments: Sequence[str]) -> Script | Callable[[], object]:
-    """What a command line means by ``script.py`` or ``module:function``.
+    """What a command line means by ``script.py``, ``module:function`` or ``file.py:function``.
 
     Raises:
         ProgramError: it means nothing.
@@ -192,7 +216,8 @@ def program_named(name: str, arguments: Sequence[str]) -> Script | Callable[[], 
     if ":" in name and not name.endswith(".py"):
         if arguments:
             raise ProgramError(f"a function takes no arguments: {' '.join(arguments)}")
-        return function_named(name)
+        file, _, function = name.rpartition(":")
+        return _function_in(Path(file), function) if file.endswith(".py") else function_named(name)
     raise ProgramError(_no_program(name))
 
 

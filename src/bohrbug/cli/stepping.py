@@ -123,11 +123,11 @@ def step(
 ) -> None:
     """Step through one execution, and choose who runs.
 
-    PROGRAM is a script, a function given as module:function, a native program after "--", or a
-    reproduction file, whose plan is followed then until you choose otherwise. At each step with
-    more than one option you see who can run, what each is about to do, and who waits for what.
-    "help" lists the commands. If standard input is no terminal, commands are read from it, one
-    a line; at its end the execution goes on to its end.
+    PROGRAM is a script, a function given as module:function or file.py:function, a native program
+    after "--", or a reproduction file, whose plan is followed then until you choose otherwise. At
+    each step with more than one option you see who can run, what each is about to do, and who waits
+    for what. "help" lists the commands. If standard input is no terminal, commands are read from
+    it, one a line; at its end the execution goes on to its end.
     """
     raw = click.get_current_context().meta[RAW_ARGUMENTS]
     script = None if is_terminal() else scripted_commands()

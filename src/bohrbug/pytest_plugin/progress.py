@@ -6,7 +6,7 @@ import pytest
 
 from bohrbug.exploration.progress import Progress
 from bohrbug.report.estimated import estimate_in_words
-from bohrbug.report.wording import plural
+from bohrbug.report.wording import plural, rate_in_words
 
 _SAVE, _RESTORE_AND_CLEAR = "\x1b7", "\x1b8\x1b[K"
 _LEAST = 24
@@ -39,7 +39,7 @@ class SessionProgress:
         of = "" if progress.budget is None else f"/{progress.budget:,}"
         parts = [f"{progress.executions:,}{of}"]
         if progress.elapsed > 0:
-            parts.append(f"{progress.rate:,.0f}/s")
+            parts.append(f"{rate_in_words(progress.rate)}/s")
         if progress.failures:
             parts.append(plural(progress.failures, "failure"))
         if progress.races:

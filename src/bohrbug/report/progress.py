@@ -13,7 +13,7 @@ from bohrbug.exploration.progress import Progress
 from bohrbug.report.estimated import estimate_in_words
 from bohrbug.report.glyphs import glyphs_for
 from bohrbug.report.style import FAILED, QUIET, WARNED
-from bohrbug.report.wording import plural, seconds_in_words
+from bohrbug.report.wording import plural, rate_in_words, seconds_in_words
 
 # Kept from before any execution, in which the clock is virtual.
 _now = time.monotonic
@@ -88,7 +88,7 @@ class ProgressLine:
             text.append(self._glyphs.rule * done, style="green")
             text.append(self._glyphs.light_rule * (_BAR - done), style=QUIET)
             text.append(f" {progress.executions:,} of {progress.budget:,} executions")
-        text.append(f"{between}{progress.rate:,.0f}/s")
+        text.append(f"{between}{rate_in_words(progress.rate)}/s")
         if progress.failures:
             text.append(between)
             text.append(plural(progress.failures, "failure"), style=FAILED)

@@ -9,7 +9,7 @@ from bohrbug.exploration.verdicts import PROMISES, Verdict
 from bohrbug.model.outcome import TAKING, Race
 from bohrbug.report.headline import failure_headline
 from bohrbug.report.style import FAILED, PASSED, QUIET, WARNED, Paper
-from bohrbug.report.wording import plural, seconds_in_words
+from bohrbug.report.wording import plural, rate_in_words, seconds_in_words
 from bohrbug.search.estimates import Estimate, share_in_words
 
 _STYLES = {
@@ -113,7 +113,7 @@ def figures(result: Result) -> str:
     if result.seconds > 0:
         text += f" in {seconds_in_words(result.seconds)}"
         if result.seconds >= 0.05 and total > 1:
-            text += f" ({total / result.seconds:,.0f} per second)"
+            text += f" ({rate_in_words(total / result.seconds)} per second)"
     if result.points:
         text += f"; at most {plural(result.points, 'scheduling point')}"
         if result.tasks:

@@ -17,3 +17,10 @@ def seconds_in_words(seconds: float) -> str:
     if seconds < 3600:
         return f"{int(seconds // 60)} min {int(seconds % 60)} s"
     return f"{int(seconds // 3600)} h {int(seconds % 3600 // 60)} min"
+
+
+def rate_in_words(rate: float) -> str:
+    """How many a second: ``0.11``, ``3.4``, ``1,200``."""
+    if 0 < rate < 1:
+        return f"{rate:.2g}"
+    return f"{rate:.1f}" if 0 < rate < 9.95 else f"{rate:,.0f}"
