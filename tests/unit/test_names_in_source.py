@@ -10,13 +10,26 @@ import pytest
 
 from bohrbug.model.operation import Site
 from bohrbug.report.assigned import assigned_name, used_name
-from bohrbug.runtime.threads.data.expressions import accessed_name
+from bohrbug.runtime.threads.data.expressions import accessed_name, holder_name
 
 ACCESSING = {"CALL", "BINARY_SUBSCR", "STORE_SUBSCR", "DELETE_SUBSCR", "CONTAINS_OP", "GET_ITER"}
 
 
 def names_in(folder: Path, statement: str) -> list[str]:
     """The names at each accessing instruction of a statement in a method of ``Bank``."""
+    code = method_of_bank(folder, statement)
+    return [
+        accessed_name((code, instruction.offset))
+        for instruction in dis.get_instructions(code)
+        if instruction.opname in ACCESSING
+        or "_IF_" in instruction.opname
+        # From Python 3.14 on a subscript is read by a binary operation.
+        or instruction.argrepr == "[]"
+    ]
+
+
+def method_of_bank(folder: Path, statement: str) -> CodeType:
+    """The code of a method of ``Bank`` that has only this statement."""
     path = folder / "bank.py"
     path.write_text(f"class Bank:\n    def work(self):\n        {statement}\n", encoding="utf-8")
     module = compile(path.read_text(encoding="utf-8"), str(path), "exec")
@@ -27,14 +40,7 @@ def names_in(folder: Path, statement: str) -> list[str]:
             for constant in code.co_consts
             if isinstance(constant, CodeType) and constant.co_name == name
         )
-    return [
-        accessed_name((code, instruction.offset))
-        for instruction in dis.get_instructions(code)
-        if instruction.opname in ACCESSING
-        or "_IF_" in instruction.opname
-        # From Python 3.14 on a subscript is read by a binary operation.
-        or instruction.argrepr == "[]"
-    ]
+    return code
 
 
 @pytest.mark.parametrize(
@@ -118,3 +124,35 @@ def test_a_thing_that_was_made_before_is_named_by_where_it_is_used(
     path = tmp_path / "bank.py"
     path.write_text(f"    {line}\n", encoding="utf-8")
     assert used_name(Site(str(path), 1, "Bank.pay", 5)) == name
+
+
+@pytest.mark.parametrize(
+    ("statement", "holders"),
+    [
+        ("self.total = 1", ["Bank"]),
+        ("return self.vault.total", ["Bank", "Bank.vault"]),
+        ("del pool.idle", ["pool"]),
+        ("return rows['x']", []),
+        ("make().total = 1", [""]),
+    ],
+)
+def test_an_object_is_named_by_the_access_to_its_attribute(
+    tmp_path: Path, statement: str, holders: list[str]
+) -> None:
+    code = method_of_bank(tmp_path, statement)
+    found = [
+        holder_name((code, instruction.offset))
+        for instruction in dis.get_instructions(code)
+        if instruction.opname.endswith("_ATTR")
+    ]
+    assert found == holders
+
+
+def test_only_instructions_that_access_attributes_have_holders(tmp_path: Path) -> None:
+    code = method_of_bank(tmp_path, "return self.accounts['a']")
+    named = {
+        instruction.opname
+        for instruction in dis.get_instructions(code)
+        if holder_name((code, instruction.offset))
+    }
+    assert named == {"LOAD_ATTR"}

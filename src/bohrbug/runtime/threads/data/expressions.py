@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import linecache
+from dis import opname
 
 from bohrbug.model.site import qualified, span_of
 from bohrbug.runtime.threads.data.places import Place
@@ -49,10 +50,34 @@ def accessed_name(place: Place) -> str:
         source.
     """
     code = _code_at(place)
-    accessed = None if code is None else _accessed_by(code)
-    if accessed is None or not _is_name(accessed):
+    return _name(None if code is None else _accessed_by(code), place)
+
+
+def holder_name(place: Place) -> str:
+    """The name that the source has for the object whose attribute is accessed at a place.
+
+    Returns:
+        ``Bank`` for ``self.total`` in a method of ``Bank``; empty where the instruction accesses
+        no attribute, or where the source has no such name.
+    """
+    code, offset = place
+    if opname[code.co_code[offset]] not in _OF_ATTRIBUTES:
         return ""
-    name = qualified(ast.unparse(accessed), place[0].co_qualname)
+    expression = _code_at(place)
+    name = _name(expression.value if isinstance(expression, ast.Attribute) else None, place)
+    if "." in name:
+        return name
+    # What a method calls ``self`` is known by its class.
+    return qualified(f"{name}.attribute", code.co_qualname).rpartition(".")[0] if name else ""
+
+
+_OF_ATTRIBUTES = frozenset({"LOAD_ATTR", "LOAD_METHOD", "STORE_ATTR", "DELETE_ATTR"})
+
+
+def _name(expression: ast.expr | None, place: Place) -> str:
+    if expression is None or not _is_name(expression):
+        return ""
+    name = qualified(ast.unparse(expression), place[0].co_qualname)
     return name if len(name) <= _LONGEST else ""
 
 

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 from bohrbug.model.operation import ResourceId
 from bohrbug.model.site import site_of
-from bohrbug.runtime.threads.data.expressions import accessed_name
+from bohrbug.runtime.threads.data.expressions import accessed_name, holder_name
 from bohrbug.runtime.threads.data.kinds import GLOBALS, Kind, name_of
 from bohrbug.runtime.threads.data.places import Place
 from bohrbug.runtime.threads.data.shadows import IdentityKey, Shadow, shown
@@ -83,13 +83,23 @@ class Owner:
         if shadow.is_item:
             if self.kind is GLOBALS:
                 return f"global {key}"
+            holder = self._holder()
+            if holder and isinstance(key, str):
+                return f"{holder}.{key}"
             return f"{self._located()}[{shown(key, in_label=True)}]"
         if key is None:
             return self._cell() if self.kind.name == "cell" else self._located()
         target = self.target() if self.kind.is_type else None
         return f"{self.kind.name if target is None else name_of(target)}.{key}"
 
+    def _holder(self) -> str:
+        """Of the ``__dict__`` of an object, told of in its place: what the source calls that."""
+        place = self.place
+        return holder_name(place) if place is not None and self.kind.name == "dict" else ""
+
     def _located(self) -> str:
+        if holder := self._holder():
+            return f"{holder}.__dict__"
         if self.kind.is_container and self.place is not None:
             name = accessed_name(self.place)
             if name:

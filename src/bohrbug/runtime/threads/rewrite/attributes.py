@@ -103,7 +103,7 @@ _OF_FIXED_CLASSES = (MethodDescriptorType, WrapperDescriptorType, ClassMethodDes
 _NOT_CLASS_DATA = (*_METHODS, GetSetDescriptorType, MemberDescriptorType, type)
 
 
-_EXCHANGED = ("__class__", "__bases__", "__dict__")
+EXCHANGED = ("__class__", "__bases__", "__dict__")
 """Attributes that decide where others are found."""
 
 _stored_names: set[str] = set()
@@ -119,7 +119,7 @@ def note_stored(name: str) -> None:
 
 def _forget_answers(name: str) -> None:
     """Forget what was found out while it was not known that code stores this, or while it was."""
-    if name in _EXCHANGED:
+    if name in EXCHANGED:
         # What an attribute is depends on it.
         forget_classes()
     else:

@@ -501,8 +501,9 @@ def _tell_instance(owner: Any, name: str, is_write: bool, place: Place) -> None:
     if namespace is None:
         attribute(owner, name, is_write, place)
     else:
-        attribute(owner, "__dict__", False, place)
+        # Reports call the step by what comes first.
         item(namespace, name, is_write, place)
+        attribute(owner, "__dict__", False, place)
 
 
 def get_dict(owner: Any, place: Place) -> None:

@@ -10,7 +10,7 @@ from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
 from typing import Any
 
 from bohrbug.runtime.threads.rewrite import hooks
-from bohrbug.runtime.threads.rewrite.attributes import is_stored
+from bohrbug.runtime.threads.rewrite.attributes import EXCHANGED, is_stored
 from bohrbug.runtime.threads.rewrite.codec import decode
 
 _BOUND_ONCE = (FunctionType, BuiltinFunctionType, type, ModuleType)
@@ -92,7 +92,7 @@ def stored_attributes(code: CodeType) -> Iterator[str]:
         for constant in code.co_consts:
             if isinstance(constant, str):
                 name = constant.rpartition(".")[2]
-                if name.isidentifier():
+                if name.isidentifier() and not (name in EXCHANGED and _only_reads(code, name)):
                     yield name
     stores = dis.opmap["STORE_ATTR"], dis.opmap["DELETE_ATTR"]
     raw = code.co_code
@@ -103,6 +103,27 @@ def stored_attributes(code: CodeType) -> Iterator[str]:
     for constant in code.co_consts:
         if isinstance(constant, CodeType):
             yield from stored_attributes(constant)
+
+
+def _only_reads(code: CodeType, name: str) -> bool:
+    """Whether a code object has a name only for ``getattr`` and ``hasattr``.
+
+    Should it store it all the same, as in ``setattr(getattr(a, "b"), name, c)``, that is noted
+    when it does.
+    """
+    last = ""
+    for instruction in dis.get_instructions(code):
+        value = instruction.argval
+        if not isinstance(value, str):
+            continue
+        if instruction.opname != "LOAD_CONST":
+            last = value if value in _READING_BY_NAME | _STORING_BY_NAME else last
+        elif value == name and last not in _READING_BY_NAME:
+            return False
+    return True
+
+
+_READING_BY_NAME = frozenset({"getattr", "hasattr"})
 
 
 def _has_weak_references(namespace: dict[str, Any]) -> bool:
