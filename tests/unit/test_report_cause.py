@@ -19,6 +19,7 @@ from bohrbug.model.operation import SLEEP, WAIT, Site
 from bohrbug.model.ordering import Event, Ordering
 from bohrbug.model.outcome import Abandoned
 from bohrbug.report.cause import cause_in_words, evidence_in_words
+from bohrbug.report.explanation import sentence_on
 from bohrbug.report.naming import Names
 from bohrbug.report.text import failure_text
 from tests.unit.report_samples import GOLD, lock_cycle, lost_notify, lost_update
@@ -89,6 +90,11 @@ def test_whatever_the_schedule() -> None:
         "It fails under every schedule tried (24 executions with different schedules)."
     )
     assert evidence_in_words(cause) == ""
+    failure.cause = cause
+    names = Names(failure.trace)
+    assert "preempted" in sentence_on(failure, names)
+    failure.essential = ()
+    assert sentence_on(failure, names) == "", "which schedule it was makes no difference"
 
 
 def test_tasks_that_can_be_exchanged() -> None:

@@ -9,14 +9,12 @@ import pytest
 from bohrbug.exploration.options import ExploreOptions
 from bohrbug.exploration.reproduction import reproduction_of
 from bohrbug.exploration.result import Result, Verdict, VerdictKind
-from bohrbug.live.copies import CannotHoldBack, check
 from bohrbug.live.options import LiveOptions
 from bohrbug.live.report import replay_lines
 from bohrbug.live.result import LiveResult
 from bohrbug.live.session import live_options_of, run_live
 from bohrbug.paths import DIRECTORY
 from bohrbug.pytest_plugin.execution import ItemExecution
-from bohrbug.pytest_plugin.live_options import NUMBERS
 from bohrbug.pytest_plugin.measuring import one_tracer_for_all_tasks
 from bohrbug.pytest_plugin.phases import Failed, Phases
 from bohrbug.pytest_plugin.target import target_of_item
@@ -24,27 +22,6 @@ from bohrbug.report.wording import plural
 
 if TYPE_CHECKING:
     from bohrbug.pytest_plugin.session import Session
-
-
-def live_settings(config: pytest.Config) -> LiveOptions | None:
-    """How rounds are made; ``None``: tests are not run live.
-
-    Raises:
-        pytest.UsageError: an option makes no sense, or there can be no rounds here.
-    """
-    if not config.getoption("bohrbug_live"):
-        return None
-    if config.getoption("bohrbug") or config.getoption("bohrbug_replay"):
-        raise pytest.UsageError(
-            "bohrbug: with --bohrbug-live tests are run once, and neither explored nor replayed"
-        )
-    given = {name: config.getoption(f"bohrbug_live_{name}") for name, *_ in NUMBERS}
-    try:
-        settings = LiveOptions(**{k: v for k, v in given.items() if v is not None})
-        check()
-    except (ValueError, CannotHoldBack) as error:
-        raise pytest.UsageError(f"bohrbug: {error}") from error
-    return settings
 
 
 class LiveItem:

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from bohrbug.live.options import LiveOptions
 
 NUMBERS = (
     ("budget", float, "PERCENT", "how much of the time rounds may take"),
@@ -26,3 +31,28 @@ def add_live_options(group: Any) -> None:
             metavar=metavar,
             help=f"with --bohrbug-live: {words}",
         )
+
+
+def live_settings(config: pytest.Config) -> LiveOptions | None:
+    """How rounds are made; ``None``: tests are not run live.
+
+    Raises:
+        pytest.UsageError: an option makes no sense, or there can be no rounds here.
+    """
+    if not config.getoption("bohrbug_live"):
+        return None
+    # Few sessions need it.
+    from bohrbug.live.copies import CannotHoldBack, check
+    from bohrbug.live.options import LiveOptions
+
+    if config.getoption("bohrbug") or config.getoption("bohrbug_replay"):
+        raise pytest.UsageError(
+            "bohrbug: with --bohrbug-live tests are run once, and neither explored nor replayed"
+        )
+    given = {name: config.getoption(f"bohrbug_live_{name}") for name, *_ in NUMBERS}
+    try:
+        settings = LiveOptions(**{k: v for k, v in given.items() if v is not None})
+        check()
+    except (ValueError, CannotHoldBack) as error:
+        raise pytest.UsageError(f"bohrbug: {error}") from error
+    return settings

@@ -16,6 +16,7 @@ from bohrbug.exploration.options import ExploreOptions
 from bohrbug.exploration.result import Failure, Result
 from bohrbug.pytest_plugin import internals
 from bohrbug.pytest_plugin.execution import ItemExecution
+from bohrbug.pytest_plugin.live_options import live_settings
 from bohrbug.pytest_plugin.options import of_sessions, options_of
 from bohrbug.pytest_plugin.remembering import durations_of, memory_of
 from bohrbug.pytest_plugin.session_budget import session_budget_of
@@ -26,7 +27,6 @@ from bohrbug.runtime.threads.thread_errors import Expected
 
 if TYPE_CHECKING:
     from bohrbug.exploration.reproduction import Reproduction
-    from bohrbug.live.options import LiveOptions
 
 _TIMEOUT_SHARE = 0.8
 """The part of the time that pytest-timeout grants which an exploration may use."""
@@ -63,7 +63,7 @@ class Session:
         self._usual = ExploreOptions(**settings)
         self._options: dict[str, ExploreOptions] = {}
         self.reproduction = reproduction
-        self.live = _live_settings(config)
+        self.live = live_settings(config)
         is_explored = reproduction is None and self.live is None
         pages = config.getoption("bohrbug_html") if is_explored else None
         self.pages = None if pages is None else Path(config.invocation_params.dir, pages)
@@ -171,15 +171,6 @@ class Session:
         except ValueError:
             shown = path
         return f"bohrbug replay {shlex.quote(str(shown))}"
-
-
-def _live_settings(config: pytest.Config) -> LiveOptions | None:
-    """See :func:`.live.live_settings`."""
-    if not config.getoption("bohrbug_live"):
-        return None
-    from bohrbug.pytest_plugin.live import live_settings
-
-    return live_settings(config)
 
 
 def _encoding(stream: Any) -> str:

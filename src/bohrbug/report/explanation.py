@@ -6,6 +6,8 @@ import re
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 
+from bohrbug.exploration.result import Failure
+from bohrbug.model.cause import Strength
 from bohrbug.model.operation import (
     BEGIN,
     COLLECTION,
@@ -327,3 +329,16 @@ def explain(
         text += f"; and {len(clauses) - limit} more preemptions, marked below"
     data = _data_choices(trace, names)
     return f"{text}, {data}.{faults}" if data else f"{text}.{faults}"
+
+
+def sentence_on(failure: Failure, names: Names, example: str = "In the schedule below") -> str:
+    """What :func:`explain` says of a failure, beside its cause.
+
+    Returns:
+        The sentence; empty if the schedule is not to blame, so that there is nothing to say of it.
+    """
+    trace, cause = failure.trace, failure.cause
+    is_always = cause is not None and cause.strength is Strength.ALWAYS
+    if not len(trace) or (is_always and not failure.essential and not trace.faults()):
+        return ""
+    return explain(trace, failure.essential, names, as_example=cause is not None, example=example)

@@ -19,7 +19,7 @@ from bohrbug.model.trace import Trace
 from bohrbug.report.cause import cause_in_lines, evidence_in_words
 from bohrbug.report.columns import draw_schedule
 from bohrbug.report.deadlock import draw_blocked
-from bohrbug.report.explanation import explain
+from bohrbug.report.explanation import sentence_on
 from bohrbug.report.finding import (
     how_found,
     how_often_reproduced,
@@ -161,10 +161,11 @@ def render_failure(
             evidence = evidence_in_words(failure.cause)
             if evidence:
                 paper.paragraph(paper.text(evidence, QUIET))
-            paper.gap()
-        told = failure.cause is not None
-        sentence = explain(trace, failure.essential, names, as_example=told)
-        paper.paragraph(paper.prose(sentence))
+        sentence = sentence_on(failure, names)
+        if sentence:
+            if failure.cause is not None:
+                paper.gap()
+            paper.paragraph(paper.prose(sentence))
         schedule = schedule_of(trace, failure.essential, names, full=full)
         paper.heading("Schedule")
         draw_schedule(paper, schedule, names)

@@ -18,7 +18,7 @@ from bohrbug.report.deadlock import (
     origins_in_words,
     waits_in_words,
 )
-from bohrbug.report.explanation import explain
+from bohrbug.report.explanation import sentence_on
 from bohrbug.report.finding import (
     how_found,
     how_often_reproduced,
@@ -87,15 +87,7 @@ def failure_page(
         found=how_found(failure, executions, seconds),
         cause=[Line(line.words, line.depth) for line in cause],
         evidence="" if failure.cause is None else evidence_in_words(failure.cause),
-        sentence=""
-        if not len(trace)
-        else explain(
-            trace,
-            failure.essential,
-            names,
-            as_example=bool(cause),
-            example="In this schedule",
-        ),
+        sentence=sentence_on(failure, names, "In this schedule"),
         moments=moments_of(failure, names, tables),
         message=outcome.message or outcome.kind.value,
         failing=tables.place(None if frame is None else frame.site),
