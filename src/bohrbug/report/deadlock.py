@@ -249,16 +249,30 @@ def _stack_says_more(blocked: BlockedTask, names: Names) -> bool:
     return site is None or frames[0].site[:2] != site[:2]
 
 
+def is_about_waiting(outcome: Outcome) -> bool:
+    """Whether there is something to tell of tasks that wait."""
+    is_of_waiting = outcome.kind in (OutcomeKind.DEADLOCK, OutcomeKind.LEAK)
+    return bool(outcome.blocked) and (is_of_waiting or bool(outcome.cycle))
+
+
+def waiting_heading(outcome: Outcome) -> str:
+    """What stands above that."""
+    if outcome.kind is OutcomeKind.LEAK:
+        return "Threads that did not end"
+    if outcome.kind is OutcomeKind.DEADLOCK:
+        return "Who waits for whom"
+    return "Deadlocked when it failed"
+
+
 def draw_blocked(
     paper: Paper, outcome: Outcome, names: Names, types: dict[ResourceId, str]
 ) -> None:
-    """The part of the report on a deadlock or on leaked threads.
+    """The part of the report on tasks that wait, see :func:`is_about_waiting`.
 
     Parameters:
         types: for each resource the class a user would name.
     """
-    leaked = outcome.kind is OutcomeKind.LEAK
-    paper.heading("Threads that did not end" if leaked else "Who waits for whom")
+    paper.heading(waiting_heading(outcome))
     words = cycle_in_words(outcome, names)
     if words:
         paper.paragraph(paper.prose(words))

@@ -18,7 +18,7 @@ from bohrbug.model.outcome import OutcomeKind, Race, RacePattern
 from bohrbug.model.trace import Trace
 from bohrbug.report.cause import cause_in_lines, evidence_in_words
 from bohrbug.report.columns import draw_schedule
-from bohrbug.report.deadlock import draw_blocked
+from bohrbug.report.deadlock import draw_blocked, is_about_waiting
 from bohrbug.report.explanation import sentence_on
 from bohrbug.report.finding import (
     how_found,
@@ -78,6 +78,10 @@ def _draw_head(
         paper.paragraph(paper.text(test, HEADING), 2, 4)
     if where:
         paper.paragraph(paper.prose(where), 2, 4)
+    if outcome.cycle and outcome.kind is not OutcomeKind.DEADLOCK:
+        number = len(outcome.cycle)
+        waiting = f"{number} other tasks wait for each other" if number > 1 else "a task waits"
+        paper.paragraph(paper.text(f"meanwhile {waiting} for ever, see below"), 2, 4)
     if let_pass := failure.trace.uncontrolled.misuses_let_pass:
         paper.paragraph(paper.text(f"after allowed misuse: {', '.join(let_pass)}"), 2, 4)
     paper.paragraph(paper.text(how_found(failure, executions, seconds, glyphs.dash), QUIET), 2, 4)
@@ -86,7 +90,7 @@ def _draw_head(
 def _draw_specific(paper: Paper, failure: Failure, names: Names) -> None:
     outcome = failure.outcome
     trace = failure.trace
-    if outcome.kind in (OutcomeKind.DEADLOCK, OutcomeKind.LEAK) and outcome.blocked:
+    if is_about_waiting(outcome):
         wanted = {blocked.operation.resource for blocked in outcome.blocked}
         types = {id: trace.resources[id].type for id in wanted if id in trace.resources}
         draw_blocked(paper, outcome, names, types)

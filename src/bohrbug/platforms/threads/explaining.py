@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+from bohrbug.model.operation import TaskId
 from bohrbug.model.outcome import ASKED, Abandoned, BlockedTask, Frame, Outcome
 from bohrbug.model.site import site_of
 from bohrbug.monitors.outcomes import (
@@ -10,6 +13,7 @@ from bohrbug.monitors.outcomes import (
     resource_of,
     step_limit_outcome,
     stuck_outcome,
+    waiting_cycle,
 )
 from bohrbug.runtime.policies import Asked
 from bohrbug.runtime.threads.execution import Execution
@@ -18,6 +22,9 @@ from bohrbug.runtime.threads.queues import holders_of_mutex
 from bohrbug.runtime.threads.stacks import stack_of
 from bohrbug.runtime.threads.task import Task
 from bohrbug.runtime.threads.tracebacks import formatted, frames_of_traceback
+
+_MOST_WAITING = 200
+"""Tasks among which circles are looked for, whenever an exception leaves a task."""
 
 _STUCK_KEPT = 1_000
 """States in which no task could go on that are recognised."""
@@ -66,14 +73,41 @@ class ThreadExplainer:
         return step_limit_outcome(execution.trace, execution.ending.root_is_exiting)
 
     def exception(self, execution: Execution, task: Task, error: BaseException) -> Outcome:
-        """An exception left a task."""
-        return exception_outcome(
+        """An exception left a task; a timeout may have led past a deadlock of others."""
+        outcome = exception_outcome(
             task.id, error, frames_of_traceback(error.__traceback__), formatted(error)
         )
+        cycle = _deadlocked(execution)
+        if not cycle:
+            return outcome
+        blocked = [_waiting(execution, each).described() for each in cycle]
+        return replace(outcome, blocked=tuple(blocked), cycle=tuple(each.task for each in blocked))
 
     def asked(self, execution: Execution, asked: Asked) -> Outcome:
         """The plan leaves a decision to somebody else."""
         return ASKED
+
+
+def _deadlocked(execution: Execution) -> list[Task]:
+    """Tasks that wait for each other in a circle, and for ever, while others go on."""
+    waiting = {
+        task.id: task
+        for task in execution.alive
+        if task.waits_for is not None and task.pending is not None and task.deadline is None
+    }
+    if not waiting or len(waiting) > _MOST_WAITING:
+        return []
+    holders: dict[int, TaskId] = {}
+    for task in execution.alive:
+        holders[id(task.state)] = task.id
+        for held in task.holding:
+            holders[id(getattr(held, "_state", None))] = task.id
+    waits = {
+        task.id: (holders[id(task.waits_for)],)
+        for task in waiting.values()
+        if id(task.waits_for) in holders
+    }
+    return [waiting[task] for task in waiting_cycle(waits) if task in waiting]
 
 
 def _waiting(execution: Execution, task: Task) -> _Waiting:

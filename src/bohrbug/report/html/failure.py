@@ -15,7 +15,9 @@ from bohrbug.report.deadlock import (
     alone_in_words,
     cycle_in_words,
     held_in_words,
+    is_about_waiting,
     origins_in_words,
+    waiting_heading,
     waits_in_words,
 )
 from bohrbug.report.explanation import sentence_on
@@ -105,7 +107,7 @@ def failure_page(
         counted=counted,
         passed=not outcome.is_failure,
     )
-    if outcome.kind in (OutcomeKind.DEADLOCK, OutcomeKind.LEAK) and outcome.blocked:
+    if is_about_waiting(outcome):
         page.deadlock = _deadlock(outcome, trace, names, tables)
     elif outcome.repeating:
         repeating = [index for index in outcome.repeating if 0 <= index < len(trace)]
@@ -146,14 +148,13 @@ def _deadlock(outcome: Outcome, trace: Trace, names: Names, tables: Tables) -> D
     by_task = {blocked.task: blocked for blocked in outcome.blocked}
     cycle = [by_task[task] for task in outcome.cycle if task in by_task]
     others = [blocked for blocked in outcome.blocked if blocked not in cycle]
-    leaked = outcome.kind is OutcomeKind.LEAK
 
     def type_of(blocked: BlockedTask) -> str:
         resource = trace.resources.get(blocked.operation.resource)
         return "" if resource is None else resource.type
 
     return Deadlock(
-        "Threads that did not end" if leaked else "Who waits for whom",
+        waiting_heading(outcome),
         cycle_in_words(outcome, names),
         [
             _waiting(blocked, cycle[(number + 1) % len(cycle)], names, tables)
