@@ -300,6 +300,7 @@ PyObject *neighbours(PyObject *module, PyObject *arguments);
 /* -- identities.c --------------------------------------------------------------- */
 
 PyObject *know_births(PyObject *module, PyObject *arguments);
+PyObject *count_births(PyObject *module, PyObject *is_wanted);
 PyObject *forget_births(PyObject *module, PyObject *nothing);
 
 /* -- hashes.c ------------------------------------------------------------------- */

@@ -212,13 +212,16 @@ next_number(PyObject *task, const char *class_name)
     return (found->prefix << COUNT_BITS | count) << FREE_BITS;
 }
 
+/* Whether births are counted: not in an execution that never ends, where nobody replays anything. */
+static bool are_counted = true;
+
 /* The running task of the execution that controls the calling code, borrowed, or NULL. Asked at each
  * allocation, perhaps with an exception set, which stays. */
 static PyObject *
 making_task(void)
 {
     PyObject *self = holder == NULL ? NULL : slot_get(holder, holder_slots[HOLDER_EXECUTION]);
-    if (self == NULL || self == Py_None || !PyObject_TypeCheck(self, execution_type))
+    if (!are_counted || self == NULL || self == Py_None || !PyObject_TypeCheck(self, execution_type))
         return NULL;
     PyObject *thread = slot_get(holder, holder_slots[HOLDER_THREAD]);
     if (PyLong_AsUnsignedLong(thread) != PyThread_get_thread_ident() ||
@@ -339,6 +342,17 @@ know_births(PyObject *Py_UNUSED(module), PyObject *arguments)
     }
     if (take_over_questions() < 0)
         return NULL;
+    Py_RETURN_NONE;
+}
+
+/* count_births(is_wanted): whether executions from now on do, as they usually do */
+PyObject *
+count_births(PyObject *Py_UNUSED(module), PyObject *is_wanted)
+{
+    int is_true = PyObject_IsTrue(is_wanted);
+    if (is_true < 0)
+        return NULL;
+    are_counted = is_true;
     Py_RETURN_NONE;
 }
 

@@ -16,6 +16,7 @@ static PyMethodDef functions[] = {
     {"use_parts", use_parts, METH_VARARGS, "What the making of events does at first."},
     {"use_thread_parts", use_thread_parts, METH_VARARGS, "What the making of threads does at first."},
     {"know_births", know_births, METH_VARARGS, "Know objects by their births from now on."},
+    {"count_births", count_births, METH_O, "Whether executions count births."},
     {"forget_births", forget_births, METH_NOARGS, "Count births anew, after an execution."},
     {"use_points", use_points, METH_VARARGS, "What operations are recognised by, in C."},
     {"use_queues", use_queues, METH_VARARGS, "What methods of queues do at first."},

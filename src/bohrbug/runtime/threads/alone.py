@@ -49,6 +49,11 @@ class Ends:
         self._seen = len(rows)
         return not self._unordered
 
+    def forget_ended(self) -> None:
+        """Tasks that have ended are no more: what comes next is not compared with what they did."""
+        self._unordered.clear()
+        self._joined_by.clear()
+
     def forget(self, steps: int) -> None:
         """The first so many rows are about to be removed."""
         self.all_come_before()

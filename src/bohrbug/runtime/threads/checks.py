@@ -12,6 +12,8 @@ from bohrbug.runtime.threads.pace import (
     LONELY_STEPS,
     LONELY_STEPS_LATER,
     STEP_SECONDS,
+    STEPS_OF_REAL_TIME,
+    SWITCH_INTERVAL,
 )
 from bohrbug.runtime.threads.task import Task
 
@@ -62,7 +64,7 @@ class Checks:
         execution.next_check = usual if invariant is None and visitor is None else 0
         self._visitor = visitor
         self._next_visit = 0
-        self._next_look_at_time = usual
+        self._next_look_at_time = STEPS_OF_REAL_TIME if execution.clock.is_real else usual
 
     def limit_steps(self, steps: int) -> None:
         """There may be no more steps than this."""
@@ -121,6 +123,8 @@ class Checks:
             if sleeping and not execution.ending.aftermath:
                 self._pass_time(step, sleeping, len(enabled))
             pause = LONELY_STEPS_LATER if self._has_been_lonely else LONELY_STEPS
+            if execution.clock.is_real:
+                pause = STEPS_OF_REAL_TIME
             self._next_look_at_time = step + pause
         execution.next_check = min(self._step_limit, self._next_look_at_time)
         if visitor is not None:
@@ -135,6 +139,14 @@ class Checks:
         finally:
             execution.suspended -= 1
 
+    def visit_soon(self) -> None:
+        """The visitor wants to look in at the next step; may be called in any thread.
+
+        What is checked there just now may come between; then it looks in when it said it would.
+        """
+        self._next_visit = 0
+        self._execution.next_check = 0
+
     def forget(self, steps: int) -> None:
         """The first so many steps are forgotten, and those after them have other numbers."""
         self._since -= steps
@@ -144,6 +156,11 @@ class Checks:
         """Let virtual time pass if it has not for as long as so many steps take in reality."""
         execution = self._execution
         clock = execution.clock
+        if clock.is_real:
+            first = earliest(sleeping)
+            assert first.deadline is not None
+            execution.time_is_up = first.deadline + SWITCH_INTERVAL <= clock.now
+            return
         if clock.jumps != self._jumps:
             self._jumps = clock.jumps
             self._since = step

@@ -9,12 +9,15 @@ and where it could yield, what it spins for passes no moment at which another wa
 from __future__ import annotations
 
 import math
+import time
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from bohrbug.runtime.threads.execution import Execution
 
 from bohrbug.accelerator.plain import plain
+
+_real_monotonic, _real_time = time.monotonic, time.time
 
 READING = 1e-6
 """Seconds by which every reading of the clock advances it."""
@@ -46,13 +49,28 @@ class VirtualClock:
 
     Attributes:
         jumps: how many timeouts have fired.
+        is_real: whether it is the real time.
     """
 
-    __slots__ = ("_in_step", "_readings", "_step", "_tasks", "_yielding", "epoch", "jumps", "now")
+    is_real = False
+
+    __slots__ = (
+        "_in_step",
+        "_readings",
+        "_step",
+        "_tasks",
+        "_yielding",
+        "can_jump",
+        "epoch",
+        "jumps",
+        "now",
+    )
 
     def __init__(self, epoch: float) -> None:
         self.epoch = epoch
         self.now = 0.0
+        # It always does; see RealClock.
+        self.can_jump = True
         self.jumps = 0
         self._readings = 0
         # Readings in the present step, in which nobody else can run.
@@ -112,6 +130,43 @@ class VirtualClock:
         self.jumps += 1
         if moment is not None and moment > self.now:
             self.now = moment
+
+
+class RealClock:
+    """The real time, for an execution that others depend on; see :class:`VirtualClock`.
+
+    Attributes:
+        can_jump: in a copy, which nobody waits for: what is left of a short sleep is skipped.
+    """
+
+    is_real = True
+
+    __slots__ = ("_ahead", "can_jump", "jumps")
+
+    def __init__(self) -> None:
+        self.jumps = 0
+        self.can_jump = False
+        self._ahead = 0.0
+
+    @property
+    def now(self) -> float:
+        """What ``time.monotonic()`` says, in seconds."""
+        return _real_monotonic() + self._ahead
+
+    @property
+    def epoch(self) -> float:
+        """What ``time.time()`` would have said when :attr:`now` was 0, in seconds."""
+        return _real_time() - _real_monotonic()
+
+    def read(self, execution: Execution) -> float:
+        """Seconds, for ``monotonic`` and ``perf_counter``: nothing but time lets it pass."""
+        return self.now
+
+    def advance_to(self, moment: float | None) -> None:
+        """A timeout fired."""
+        self.jumps += 1
+        if self.can_jump and moment is not None:
+            self._ahead += max(moment - self.now, 0.0)
 
 
 def _others_could_run(execution: Execution) -> bool:

@@ -41,7 +41,9 @@ def is_travelling() -> bool:
 def _in_virtual_time() -> Execution | None:
     """The execution whose clock tells the date, if one does."""
     execution = controlled()
-    return None if execution is None or is_travelling() else execution
+    if execution is None or execution.clock.is_real or is_travelling():
+        return None
+    return execution
 
 
 def _moment(execution: Execution) -> float:
@@ -129,7 +131,7 @@ def _clock(name: str, nanoseconds: bool) -> Callable[..., Any]:
     def function(*clocks: Any) -> Any:
         execution = controlled()
         is_of_day = bool(clocks) and clocks[0] in _OF_THE_DAY
-        if execution is None or (is_of_day and is_travelling()):
+        if execution is None or execution.clock.is_real or (is_of_day and is_travelling()):
             return real(*clocks)
         if not all(isinstance(clock, int) for clock in clocks):
             return real(*clocks)

@@ -12,10 +12,10 @@ from bohrbug.model.outcome import Divergence, Uncontrolled
 from bohrbug.model.plan import Choice, NonPreemptive, Plan, Policy
 from bohrbug.model.site import site_of
 from bohrbug.paths import display_path
-from bohrbug.runtime.policies import Asked, decider_for, earliest
+from bohrbug.runtime.policies import Asked, Decider, decider_for, earliest
 from bohrbug.runtime.threads import control
 from bohrbug.runtime.threads.checks import Checks
-from bohrbug.runtime.threads.clock import VirtualClock
+from bohrbug.runtime.threads.clock import RealClock, VirtualClock
 from bohrbug.runtime.threads.ending import Ending
 from bohrbug.runtime.threads.fairness import Fairness
 from bohrbug.runtime.threads.outside import Outside
@@ -101,7 +101,9 @@ class Deciding:
         names: OlderObjects,
         ask: Callable[[Asked], object],
     ) -> None:
-        self.clock = VirtualClock(settings.epoch)
+        self.clock: VirtualClock | RealClock = (
+            RealClock() if settings.is_service else VirtualClock(settings.epoch)
+        )
         self.resources = ResourceTable(names)
         self.rows: list[tuple[Any, ...]] = []
         # The tasks.
@@ -263,6 +265,8 @@ class Deciding:
         self._idle_yields = 0
         self.time_is_up = False
         first = earliest(sleeping)
+        if not self.outside.can_pass_time(first):
+            return enabled, timed
         if self.outside.pass_time(sleeping, first):
             # As if nothing were enabled: the enabled tasks only wait.
             return [], [first]
@@ -357,10 +361,16 @@ class Deciding:
         self._prefix_length = len(self._prefix)
         self.decide_by(NonPreemptive())
 
-    def decide_by(self, policy: Policy) -> None:
-        """Let another policy decide from here on, where no choices are left to follow."""
-        self._non_preemptive = isinstance(policy, NonPreemptive)
-        self._decider = decider_for(policy, self.trace.effects)
+    def decide_by(self, policy: Policy, within: Callable[[Decider], Decider] | None = None) -> None:
+        """Let another policy decide from here on, where no choices are left to follow.
+
+        Parameters:
+            policy: the policy.
+            within: narrows what it may choose from.
+        """
+        self._non_preemptive = within is None and isinstance(policy, NonPreemptive)
+        decider = decider_for(policy, self.trace.effects)
+        self._decider = decider if within is None else within(decider)
 
     def forget(self, steps: int) -> None:
         """Forget the first so many steps, see :mod:`.forgetting`."""

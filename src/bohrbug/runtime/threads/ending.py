@@ -24,6 +24,9 @@ from bohrbug.runtime.threads.task import Task, TaskKilled
 if TYPE_CHECKING:
     from bohrbug.runtime.threads.execution import Execution
 
+STUCK_PAUSE = 0.1
+"""Seconds for which a service in which nobody can go on waits for a signal, again and again."""
+
 
 @plain
 class Ending:
@@ -125,6 +128,9 @@ class Ending:
         after = self.aftermath
         if after is None:
             self.decide(self._explainer.stuck(self._execution), evict_root=True)
+            if self._execution.settings.is_service:
+                # It stands still, as it would natively, until a signal comes.
+                self._execution.outside.wait(STUCK_PAUSE, external_only=False, is_noted=False)
         elif after.root_is_evicted or self.root_is_exiting:
             self.abort(None)
         else:
@@ -142,6 +148,9 @@ class Ending:
             return
         if execution.visitor is not None:
             execution.visitor.decided(outcome)
+        if execution.settings.is_service:
+            # Whoever wants to know does; natively it would go on, too.
+            return
         if self.root_is_exiting:
             # The test has had its teardown.
             self.abort(outcome)

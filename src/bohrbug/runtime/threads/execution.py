@@ -31,6 +31,7 @@ from bohrbug.model.plan import Plan
 from bohrbug.model.trace import Trace
 from bohrbug.runtime.threads import control
 from bohrbug.runtime.threads.alone import Ends
+from bohrbug.runtime.threads.arrivals import Arrivals
 from bohrbug.runtime.threads.checks import Checks
 from bohrbug.runtime.threads.data.naming import Names, names_of
 from bohrbug.runtime.threads.deciding import Deciding
@@ -126,6 +127,8 @@ class Execution(Deciding):
         self.visitor = shared.visitor
         self.checks = Checks(self, conditions.max_steps, shared.invariant, shared.visitor)
         self.outside = Outside(self)
+        if settings.is_service:
+            self.outside.arrivals = Arrivals()
         self.settings = settings
         self.pool = shared.pool
         self._swap = shared.swap
@@ -214,6 +217,16 @@ class Execution(Deciding):
         trace.forget()
         trace.seconds = _real_perf_counter() - started
         return trace
+
+    def forget_ended(self) -> None:
+        """Tasks that have ended are no more, see :mod:`.forgetting`."""
+        self._ends.all_come_before()
+        self._ends.forget_ended()
+
+    def forget_variables(self) -> None:
+        """Forget how variables are called: nobody tells of accesses to them any more."""
+        self._variables.clear()
+        self.inspected.clear()
 
     def forget(self, steps: int) -> None:
         """Forget the first so many steps, see :mod:`.forgetting`."""

@@ -90,7 +90,7 @@ class Regrowing:
     def raised(self, task: Task, error: BaseException) -> None:
         """See :class:`~bohrbug.runtime.threads.monitoring.Visitor`."""
 
-    def waits(self) -> None:
+    def waits(self, execution: Execution) -> None:
         """See :class:`~bohrbug.runtime.threads.monitoring.Visitor`."""
 
     def ends(self, execution: Execution) -> None:

@@ -59,6 +59,17 @@ def _package(class_: type) -> str:
     return module.partition(".")[0] if type(module) is str else ""
 
 
+def begin(is_endless: bool) -> None:
+    """Before an execution.
+
+    Parameters:
+        is_endless: it can't be replayed, and numbers of all that it ever makes would be too many:
+            objects are known by their addresses.
+    """
+    if native is not None:
+        native.count_births(not is_endless)
+
+
 def _end() -> None:
     """Where nothing is counted."""
 

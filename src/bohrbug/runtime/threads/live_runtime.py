@@ -5,12 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable
 from types import CodeType
 
-from bohrbug.model.conditions import FunctionKey, Growth, PlaceKey
+from bohrbug.model.conditions import FunctionKey, Growth, Level, PlaceKey
+from bohrbug.runtime.threads import made_code
 from bohrbug.runtime.threads.data.places import PlaceSet
 from bohrbug.runtime.threads.data.sinks import WatchingSink
 from bohrbug.runtime.threads.data.variables import Variables
+from bohrbug.runtime.threads.deaths import Deaths
+from bohrbug.runtime.threads.instrumentation import Instrumentation
 from bohrbug.runtime.threads.monitoring import RaceDetector
-from bohrbug.runtime.threads.rewrite import hooks
+from bohrbug.runtime.threads.points import AccessPoints
+from bohrbug.runtime.threads.rewrite import attributes, held, hooks
+from bohrbug.runtime.threads.rewrite.discovery import Discovery
+from bohrbug.runtime.threads.rewrite.scope import Scope
 from bohrbug.runtime.threads.runtime import ThreadsRuntime
 
 
@@ -20,6 +26,53 @@ class LiveRuntime(ThreadsRuntime):
     def rewrite_first(self, codes: Iterable[CodeType]) -> None:
         """Let functions be rewritten before they are called for the first time."""
         self._instrumentation.rewrite(codes)
+
+    def look(self, level: Level, scope: Scope) -> None:
+        """Between two steps: begin to see what the program does, as of an execution from its start.
+
+        Parameters:
+            level: which operations are scheduling points from here on.
+            scope: which functions are rewritten.
+        """
+        execution = self.execution
+        assert execution is not None
+        self.level, self._scope = level, scope
+        self.discovers = level is not Level.SYNC
+        if not self.discovers:
+            return
+        instrumentation = self._instrumentation = Instrumentation(scope, breakers=False)
+        self._points = AccessPoints(instrumentation)
+        self._discovery = Discovery(original=instrumentation.original)
+        self._enter_discovery()
+        self._discovery.listen(True)
+        held.evaluation_has_changed()
+        made_code.follow = instrumentation.of_executed
+        self._seen = Variables(execution, self._types)
+        self._make_accesses_visible(execution, self._seen, None)
+        execution.sink.enabled = True
+        self._deaths = Deaths(execution, self._seen, self._points.places)
+        if self._watchdog is not None:
+            self._watchdog.start()
+
+    def look_away(self) -> None:
+        """Between two steps: see no more, and give all functions their code back."""
+        execution = self.execution
+        assert execution is not None
+        if not self.discovers:
+            return
+        self.level, self.discovers = Level.SYNC, False
+        if self._watchdog is not None:
+            self._watchdog.stop()
+        hooks.set_sink(None)
+        execution.sink = execution.nudge = self._spin_sink = None
+        made_code.follow = None
+        self._discovery.__exit__()
+        self._deaths.end()
+        self._seen.clear()
+        execution.forget_variables()
+        self._instrumentation.restore()
+        attributes.forget_stored_names()
+        held.evaluation_has_changed()
 
     def grow(self, growth: Growth) -> None:
         """Between two steps: rewrite what was called up to now, and let more accesses be points.

@@ -63,7 +63,9 @@ def _look_around(execution: Execution, place: Any) -> None:
     execution.perform(INSPECT, state, place)
     execution.observe(state, place)
     # The answer depends on who has ended, and on whom anybody is still to start.
-    for task in execution.all_tasks:
+    # In a service all that has ended may be too much to look at, and is forgotten.
+    tasks = execution.alive if execution.settings.is_service else execution.all_tasks
+    for task in tasks:
         saw(execution, task.state or execution.resources.thread(task.id))
     for task in execution.alive:
         saw(execution, execution.resources.thread(f"{task.id}.{task.children + 1}"))

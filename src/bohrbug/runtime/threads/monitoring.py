@@ -36,8 +36,8 @@ class Visitor(Protocol):
     def raised(self, task: Task, error: BaseException) -> None:
         """An exception has left a task, and nothing was made of it yet."""
 
-    def waits(self) -> None:
-        """What is outside our control is about to be waited for, in real time."""
+    def waits(self, execution: Execution) -> None:
+        """What is outside our control is waited for, in real time; told at each look at it."""
 
     def ends(self, execution: Execution) -> None:
         """All that was to be executed was; what is left is unwound next."""

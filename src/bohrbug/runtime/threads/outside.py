@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 from bohrbug.accelerator.plain import plain
 from bohrbug.model.outcome import Outcome, OutcomeKind
 from bohrbug.runtime.threads import control
+from bohrbug.runtime.threads.arrivals import Arrivals
 from bohrbug.runtime.threads.task import Task, TimeoutPolicy
 
 if TYPE_CHECKING:
@@ -39,6 +40,12 @@ SHORT_PATIENCE = 0.02
 
 LONGEST_PAUSE = 0.01
 """Seconds between two looks at what is waited for, at most."""
+
+LONGEST_JUMP = 0.1
+"""Seconds of real time that are skipped in a copy, at most: nothing is likely to come meanwhile."""
+
+SHORTEST_PAUSE = 0.001
+"""Seconds for which tasks that only wait for the time to pass let the processor go."""
 
 _fruitless = 0
 
@@ -71,6 +78,7 @@ class Outside:
     __slots__ = (
         "_execution",
         "alarm_set",
+        "arrivals",
         "has_answered",
         "has_children",
         "in_child",
@@ -88,6 +96,8 @@ class Outside:
         self.has_answered = False
         # This process is itself a child, forked by a task.
         self.in_child = False
+        # What tasks wait for, where somebody outside waits for them.
+        self.arrivals: Arrivals | None = None
 
     def let_go(self) -> None:
         """The execution is over: do not keep it alive."""
@@ -119,6 +129,12 @@ class Outside:
             changed or the execution is over.
         """
         execution = self._execution
+        if execution.clock.is_real:
+            assert first.deadline is not None
+            left = max(first.deadline - execution.clock.now, 0.0)
+            if execution.clock.can_jump and left <= LONGEST_JUMP:
+                return [first]
+            return None if self.wait(left, external_only=True) else [first]
         # What a daemon listens to may be silent for ever, such as a server's news.  But helpers
         # that bring the answers of children are daemons, as in a ``multiprocessing.Pool``.
         paced = any(
@@ -146,6 +162,24 @@ class Outside:
             execution.ending.give_up()
             return None
         return [first]
+
+    def can_pass_time(self, first: Task) -> bool:
+        """Whether time may pass while tasks are enabled that only wait.
+
+        Real time passes by itself: it is given to those outside, and a timeout that is not over yet
+        is none.
+
+        Parameters:
+            first: the task whose timeout fires first.
+        """
+        clock = self._execution.clock
+        if not clock.is_real or first.deadline is None:
+            return True
+        left = first.deadline - clock.now
+        if left <= 0 or clock.can_jump:
+            return True
+        _real_sleep(min(left, SHORTEST_PAUSE))
+        return False
 
     def wait_when_stuck(self) -> bool:
         """No task can go on. True if something outside changed that."""
@@ -187,13 +221,15 @@ class Outside:
             is_noted: what was waited for is a caveat.
         """
         execution = self._execution
-        if execution.visitor is not None:
-            execution.visitor.waits()
         # Whoever waits here does not spin.
         execution.patience = float("inf")
         deadline = _real_monotonic() + seconds
         pause = 0.0
+        # Something is there of which no task can make use.
+        is_futile = False
         while True:
+            if execution.visitor is not None:
+                execution.visitor.waits(execution)
             if execution.interrupted:
                 execution.ending.abort(Outcome(OutcomeKind.INTERRUPTED, "interrupted by the user"))
             if execution.aborting or execution.signals:
@@ -215,8 +251,14 @@ class Outside:
             left = deadline - _real_monotonic()
             if left <= 0:
                 return False
-            _real_sleep(min(pause, left))
-            pause = min(pause + 0.0002, LONGEST_PAUSE)
+            has_arrived = None
+            if self.arrivals is not None and not is_futile:
+                outside = [task for task in execution.alive if task.external]
+                has_arrived = self.arrivals.wait(outside, left)
+                is_futile = bool(has_arrived)
+            if has_arrived is None:
+                _real_sleep(min(pause, left))
+                pause = min(pause + 0.0002, LONGEST_PAUSE)
 
     def end_child(self, error: BaseException | None) -> None:
         """End a process that a task has forked when that task's code ends in it.

@@ -41,6 +41,13 @@ LONELY_STEPS = 10 * TIME_SLICE
 LONELY_STEPS_LATER = 200
 """The same once this has happened: how many steps apart it is looked at."""
 
+STEPS_OF_REAL_TIME = 100
+"""Where time is the real one: after how many steps it is looked whether a sleeper is to wake up."""
+
+SWITCH_INTERVAL = 0.005
+"""Seconds after which a sleeper that is to wake up preempts others there, as natively: that of the
+GIL. Sooner it wakes up only if they wait."""
+
 STEP_SECONDS = 1e-5
 """How long a step takes in reality, when it matters whether a short sleep should be over."""
 

@@ -125,9 +125,9 @@ class RecordedTrace(Trace):
         return len(self._all_tasks) + len(self._loop_tasks)
 
     def forget(self) -> None:
-        """Drop the columns, which were looked at before the last row was written."""
+        """Drop what was put together before the last row was written."""
         if self._was_looked_at:
             self._was_looked_at = False
-            for column in _COLUMNS:
+            for column in (*_COLUMNS, "task_infos", "resources"):
                 with suppress(AttributeError):  # those that nobody looked at
                     delattr(self, column)

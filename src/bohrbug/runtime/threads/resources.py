@@ -5,8 +5,9 @@ from __future__ import annotations
 import builtins
 import itertools
 import os
+import sys
 import weakref
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import TYPE_CHECKING, Any
 
 from bohrbug.accelerator.plain import plain
@@ -158,6 +159,15 @@ parts = Parts()
 """Those of this process."""
 
 
+def _references_in_a_loop() -> int:
+    """What ``getrefcount`` says of an object that a list holds, and a loop over it looks at."""
+    counts = [sys.getrefcount(each) for each in [ResourceState("", "")]]
+    return counts[0]
+
+
+_UNHELD = _references_in_a_loop()
+
+
 class ResourceTable:
     """All resources of one execution.
 
@@ -251,6 +261,29 @@ class ResourceTable:
     def add_variable(self, id: ResourceId, shadow: Any) -> None:
         """A variable was accessed at a scheduling point."""
         self._states.append(VariableState(id, shadow))
+
+    def forget(self, tasks: Collection[TaskId], used: Collection[ResourceId]) -> None:
+        """Let go of what nobody can use any more.
+
+        Parameters:
+            tasks: those that are no more.
+            used: the ids of resources that are told of, or waited for.
+        """
+        for task in tasks:
+            self._named.pop(task, None)
+        self._by_identity = {
+            identity: (state, reference)
+            for identity, (state, reference) in self._by_identity.items()
+            if reference() is not None
+        }
+        held = {id(state) for state in self._named.values()}
+        held.update(id(state) for state, _ in self._by_identity.values())
+        # Locks have their states themselves; what else refers to one is the list and this loop.
+        self._states[:] = [
+            state
+            for state in self._states
+            if state.id in used or id(state) in held or sys.getrefcount(state) > _UNHELD
+        ]
 
     def descriptions(self) -> dict[ResourceId, Resource]:
         """Every resource, described for people; computed only when looked at."""

@@ -500,6 +500,7 @@ class ThreadsRuntime:
     def _carry_out(self, execution: Execution) -> Trace:
         """Run the test under the control of an execution."""
         replaced_builtins.begin()
+        identities.begin(self._settings.is_service)
         lasting_executors.begin()
         self._thread_names.begin()
         entropy.begin(self._settings)

@@ -21,6 +21,8 @@ class Settings:
         late_pauses: ``asyncio.sleep(0)`` may take more than one turn of its event loop.
         is_live: the execution is the real one, which lasts as long as it takes: whoever waits for
             something outside our control waits as long as it would natively.
+        is_service: moreover it is one that others depend on, and that is not looked at most of the
+            time: time is the real one, and no failure ends it.
         cancel: which tasks of event loops may be cancelled while they wait, see
             :mod:`.loops.cancelling`.
         gc: a garbage collection may come while a task holds a lock, by choice.
@@ -32,5 +34,6 @@ class Settings:
     real_entropy: bool = False
     late_pauses: bool = True
     is_live: bool = False
+    is_service: bool = False
     cancel: tuple[str, ...] = ()
     gc: bool = False

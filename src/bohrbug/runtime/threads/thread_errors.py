@@ -53,5 +53,6 @@ def _tell_of_error(thread: Any, make_original: Callable[[], Callable[[Any], None
         )
         if not expected:
             execution.ending.fail_with_exception(execution.current, error)
-            return
+            if not execution.settings.is_service:
+                return
     make_original()(thread)

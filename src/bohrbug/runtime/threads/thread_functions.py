@@ -130,10 +130,10 @@ def _spawn(execution: Execution, function: Any, args: Any, kwargs: Any) -> Task:
         except (SystemExit, TaskKilled):
             raise
         except BaseException as error:  # noqa: BLE001  (as the interpreter does)
-            if sys.unraisablehook is execution.unraisablehook_before:
+            is_expected = sys.unraisablehook is not execution.unraisablehook_before
+            if not is_expected:
                 execution.ending.fail_with_exception(execution.current, error)
-            else:
-                # The program expects it.
+            if is_expected or execution.settings.is_service:
                 sys.unraisablehook(_Unraisable(error, function))  # type: ignore[arg-type]
 
     task = spawn(execution, body, place, name, target, daemon, _new_ident(execution))

@@ -14,7 +14,7 @@ import fcntl
 import os
 import socket
 import stat
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from enum import Enum
 from typing import Any
 
@@ -49,6 +49,19 @@ class Channels:
         self.ports: set[Any] = set()
         # Ids of channels that are known not to come from outside.
         self.inside: set[str] = set()
+
+    def forget(self, used: Collection[str]) -> None:
+        """Let go of connections; one that is still there is a new channel when it is used next.
+
+        Parameters:
+            used: the ids of channels that are told of, or waited for.
+        """
+        self.states = {
+            key: state
+            for key, state in self.states.items()
+            if state.type != "connection" or state.id in used
+        }
+        self.inside.intersection_update({state.id for state in self.states.values()})
 
 
 _channels = Channels(-1)

@@ -18,11 +18,18 @@ from bohrbug.runtime.pollers import (
     real_select,
     seconds,
 )
+from bohrbug.runtime.threads.arrivals import Watched
 from bohrbug.runtime.threads.control import controlled, unseen
 from bohrbug.runtime.threads.io.channels import Reach, channel_of, furthest
 from bohrbug.runtime.threads.io.event_loops import EVENT_LOOP, looked_for_work
 from bohrbug.runtime.threads.io.patches import patches
-from bohrbug.runtime.threads.io.waiting import READABLE, is_ready, wait_until
+from bohrbug.runtime.threads.io.waiting import (
+    READABLE,
+    WRITABLE,
+    is_ready,
+    wait_until,
+    watched_by,
+)
 from bohrbug.runtime.threads.recording import effect
 from bohrbug.runtime.threads.synchronizers import place_of
 
@@ -33,6 +40,7 @@ def _await_several(
     descriptors: Callable[[], list[int]],
     touched: Callable[[Any], Iterable[int]],
     timeout: float | None,
+    watched: Callable[[], Watched],
 ) -> Any:
     """Wait until one of several file descriptors is ready.
 
@@ -42,6 +50,7 @@ def _await_several(
         descriptors: all of them.
         touched: from what ``look`` gives, the ones that are ready.
         timeout: virtual seconds, or ``None``.
+        watched: for what of them.
 
     Returns:
         What ``look`` gives at the end.
@@ -80,6 +89,7 @@ def _await_several(
             timeout,
             lambda: furthest(execution, wanted) if wanted else Reach.LOCAL,
             is_safety_net=False,
+            watched=watched if wanted else None,
         )
         found = look()
     if found:
@@ -110,6 +120,11 @@ def _select(rlist: Any, wlist: Any, xlist: Any, timeout: Any = None, /) -> Any:
         lambda: [number_of(file) for files in lists for file in files],
         lambda found: [number_of(file) for files in found for file in files],
         timeout,
+        lambda: [
+            (number_of(file), mask)
+            for files, mask in zip(lists, (READABLE, WRITABLE, select.POLLPRI), strict=True)
+            for file in files
+        ],
     )
     return found or ([], [], [])
 
@@ -131,6 +146,7 @@ class poll(Poller):
             lambda: sorted(self._registered),
             lambda found: [number for number, _ in found],
             seconds(timeout, 1_000),
+            lambda: list(self._registered.items()),
         )
 
 
@@ -167,6 +183,7 @@ class epoll(Poller):
             lambda: sorted(self._registered),
             lambda _: (),
             seconds(timeout),
+            lambda: ((watched, READABLE),),
         )
         found = self._real.poll(0, maxevents)
         place = place_of(_getframe(1))
@@ -212,6 +229,7 @@ def _wrap_selector(cls: Any) -> None:
             lambda: sorted(self._fd_to_key),
             lambda found: [key.fd for key, _ in found],
             timeout,
+            lambda: watched_by(self),
         )
         if is_loop:
             looked_for_work(execution, self)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import select
+import selectors
 from collections.abc import Callable
 from typing import Any
 
 from bohrbug.model.operation import EXTERNAL
+from bohrbug.runtime.threads.arrivals import Watched
 from bohrbug.runtime.threads.execution import Execution
 from bohrbug.runtime.threads.io.channels import Reach, channel_of, note_arrival, reach_of
 from bohrbug.runtime.threads.resources import ResourceState
@@ -35,12 +37,14 @@ def wait_until(
     timeout: float | None,
     reach: Callable[[], Reach],
     is_safety_net: bool = True,
+    watched: Callable[[], Watched] | None = None,
 ) -> bool:
     """Wait until ``ready`` holds; false if the virtual timeout fired.
 
     Parameters:
         is_safety_net: the timeout is there for a peer that has died, so that it
             fires only when no task can run.
+        watched: the descriptors that it becomes true by; ``None``: it takes something else.
     """
     now = ready()
     if now and execution.current.inside:
@@ -49,14 +53,37 @@ def wait_until(
     firing = TimeoutPolicy.LATE if is_safety_net else TimeoutPolicy.EARLY
     if where is Reach.FAR:
         firing = TimeoutPolicy.IN_REAL_TIME
-    return execution.perform(
-        EXTERNAL,
-        state,
-        place,
-        ready,
-        timeout,
-        external=where is not Reach.LOCAL,
-        firing=firing,
+    arrivals = None if now or watched is None else execution.outside.arrivals
+    task = execution.current
+    if arrivals is not None and watched is not None:
+        arrivals.watch(task, watched)
+    try:
+        return execution.perform(
+            EXTERNAL,
+            state,
+            place,
+            ready,
+            timeout,
+            external=where is not Reach.LOCAL,
+            firing=firing,
+        )
+    finally:
+        if arrivals is not None:
+            arrivals.unwatch(task)
+
+
+def watched_by(selector: Any) -> Watched:
+    """What a selector of :mod:`selectors` waits for."""
+    real: Any = getattr(selector, "_selector", None)
+    if hasattr(real, "fileno"):
+        return ((real.fileno(), READABLE),)
+    return tuple(
+        (
+            descriptor,
+            (READABLE if key.events & selectors.EVENT_READ else 0)
+            | (WRITABLE if key.events & selectors.EVENT_WRITE else 0),
+        )
+        for descriptor, key in dict(selector._fd_to_key).items()
     )
 
 
@@ -85,6 +112,7 @@ def await_descriptor(
         lambda: is_ready(descriptor(), mask),
         timeout,
         lambda: reach_of(execution, first),
+        watched=lambda: ((descriptor(), mask),),
     )
     if is_there and mask == READABLE:
         note_arrival(execution, first, state)

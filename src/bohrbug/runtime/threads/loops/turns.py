@@ -18,7 +18,7 @@ from bohrbug.model.operation import BEGIN, RESUME, WAKE, Operation
 from bohrbug.runtime.loop_timers import forget_cancelled, take_over
 from bohrbug.runtime.threads.deferred_signals import handle_signals
 from bohrbug.runtime.threads.io.channels import Reach, channel_of, furthest
-from bohrbug.runtime.threads.io.waiting import wait_until
+from bohrbug.runtime.threads.io.waiting import wait_until, watched_by
 from bohrbug.runtime.threads.loops.access_log import UNCAUSED
 from bohrbug.runtime.threads.loops.as_asyncio import handles_signals, run_debugged
 from bohrbug.runtime.threads.loops.cancelling import Cancelling
@@ -236,6 +236,7 @@ class LoopTurns:
             seconds,
             lambda: self._reach(watched),
             is_safety_net=False,
+            watched=lambda: watched_by(self.loop._selector),
         )
         self._is_awake = True
         self._take_called()
