@@ -6,7 +6,9 @@ from dataclasses import dataclass
 
 from bohrbug.live.figures import Failing
 from bohrbug.live.fragments import Report
+from bohrbug.live.inside import StayingInside
 from bohrbug.model.plan import Policy
+from bohrbug.runtime.threads.execution import Execution
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,11 +35,17 @@ class Try:
         window: steps that it may do.
         looks: every access to data is a scheduling point in it, so that it shows which should be
             some in others; it is not followed.
+        stays_inside: who is about to do what would be seen outside waits, while others can go on.
     """
 
     policy: Policy
     window: int
     looks: bool = False
+    stays_inside: bool = False
+
+    def decides(self, execution: Execution) -> None:
+        """Let it say who runs from here on."""
+        execution.decide_by(self.policy, StayingInside if self.stays_inside else None)
 
 
 @dataclass(slots=True)

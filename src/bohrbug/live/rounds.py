@@ -24,6 +24,7 @@ from bohrbug.live.figures import Figures
 from bohrbug.live.following import Crash, Following, Try
 from bohrbug.live.fragments import Fragment, Report, failing_of, report_of
 from bohrbug.live.harm import HARMFUL, NO_SCORE, End, Pair, conflict, score, worst
+from bohrbug.live.inside import Approach, Where
 from bohrbug.live.options import LiveOptions
 from bohrbug.live.policies import policies
 from bohrbug.model.conditions import FunctionKey, Growth, PlaceKey
@@ -74,6 +75,7 @@ class Rounds:
 
     Parameters:
         options: how.
+        is_service: the program is one of which nearly all is seen outside, see :mod:`.inside`.
 
     Attributes:
         before_crash: called before the last step of a fragment that crashed, which the program
@@ -83,11 +85,14 @@ class Rounds:
         forgotten: steps that are kept no more.
         strays: real time has chosen a moment, so that no replay can follow.
         error: of ours, which has ended the run.
+        on_error: called after that; by default it ends the run.
+        is_copy: this process is a copy, which executes a fragment.
         followed: where the last fragment began that the program has followed; -1: none.
     """
 
-    def __init__(self, options: LiveOptions) -> None:
+    def __init__(self, options: LiveOptions, is_service: bool = False) -> None:
         self._options = options
+        self._is_service = is_service
         self.growing = Growing()
         self.figures = Figures()
         self.forgotten = 0
@@ -95,13 +100,15 @@ class Rounds:
         self.followed = -1
         self.met_outside = False
         self.error: Exception | None = None
-        self._is_copy = False
+        self.is_copy = False
         self.before_crash: Callable[[Crash], object] = _nothing
+        self.on_error: Callable[[Execution], object] = _give_up
         now = _monotonic()
         self._began = now
         self._budget = Budget(options.budget, now)
         self._process = os.getpid()
         self._draw = random.Random(options.seed)
+        self._approach = Approach(self._draw)
         self._known: set[Pair] = set()
         # What fragments have seen, and the program is to grow by; and what was asked for in vain.
         self._points: frozenset[PlaceKey] = frozenset()
@@ -124,10 +131,10 @@ class Rounds:
             return self._visit(execution, step, enabled)
         except Exception as error:  # noqa: BLE001
             # It must not look like one of the program, in whose task we are.
-            if self._is_copy:
+            if self.is_copy:
                 copies.give_up()
             self.error = error
-            execution.ending.abort(Outcome(OutcomeKind.INTERRUPTED, "an error of live rounds"))
+            self.on_error(execution)
             return step
 
     def _visit(self, execution: Execution, step: int, enabled: Sequence[Task]) -> int:
@@ -156,7 +163,15 @@ class Rounds:
         if step >= 2 * self._options.history:
             step = self._forget(execution, step - self._options.history)
             kept = self.growing.keep_house(execution, step)
-        if now >= self._next_at(now) and self._is_cue(execution, enabled):
+        is_due = now >= self._next_at(now)
+        if is_due and self._is_service:
+            where = self._approach.look(execution, step, enabled)
+            if where is Where.UNDER_WAY:
+                return step + 1
+            is_cue = where is Where.THERE
+        else:
+            is_cue = is_due and self._is_cue(execution, enabled)
+        if is_cue:
             if self._has_news():
                 # What a fragment makes of it must be what the program makes of it.
                 self._grow(step)
@@ -171,6 +186,12 @@ class Rounds:
             now = _monotonic()
         too_many = max(2 * self._options.history, step + 1)
         return min(kept, too_many, step + gap_until(self._next_at(now), now, self._pace))
+
+    def let_go(self, execution: Execution) -> None:
+        """Between two steps: make no more rounds, and follow no fragment any further."""
+        self._following = None
+        execution.trace.divergence = None
+        execution.follow(())
 
     def _has_news(self) -> bool:
         runtime = self.growing.runtime
@@ -237,12 +258,17 @@ class Rounds:
         """Let go of the oldest steps; the number of the next one."""
         forget_steps(execution, steps)
         self.growing.forget(steps)
+        self._approach.forget(steps)
         self.forgotten += steps
         if self.followed >= 0:
             self.followed = max(self.followed - steps, 0)
         before, then = self._last_look
         self._last_look = (before - steps, then)
         return execution.steps
+
+    def note_share(self) -> None:
+        """Note which part of the time up to now rounds took."""
+        self.figures.share = self._budget.share(_monotonic())
 
     # -- a round -----------------------------------------------------------------------
 
@@ -296,8 +322,12 @@ class Rounds:
         if others and (rounds < _ROUNDS_THAT_LOOK or rounds % _LATER_LOOKS == 0):
             others -= 1
             seed = self._draw.getrandbits(32)
-            looking = [Try(UniformRandom(seed), window * _LOOKING_STEPS, looks=True)]
-        drawn = [Try(each, window) for each in policies(self._draw, others, tasks, window)]
+            steps = window * _LOOKING_STEPS
+            looking = [Try(UniformRandom(seed), steps, looks=True, stays_inside=self._is_service)]
+        drawn = [
+            Try(each, window, stays_inside=self._is_service)
+            for each in policies(self._draw, others, tasks, window)
+        ]
         # Of two that fail the first is followed: rather one that makes fewer steps.
         return [Try(NonPreemptive(), window), *drawn, *looking]
 
@@ -313,7 +343,7 @@ class Rounds:
         what: Try,
     ) -> int:
         """In a copy: execute a fragment from here on; the step of the next visit."""
-        self._is_copy = True
+        self.is_copy = True
         _signal(signal.SIGINT, signal.SIG_IGN)
         _signal(signal.SIGSYS, self._stopped)
         if not execution.outside.alarm_set:
@@ -329,10 +359,11 @@ class Rounds:
         if runtime.discovers and what.looks:
             detector = runtime.watch_from_here()
         execution.interrupted = False
+        execution.clock.can_jump = True
         window = what.window
         self._fragment = fragment = Fragment(execution, runtime, descriptor, window, detector)
         execution.trace.divergence = None
-        execution.decide_by(what.policy)
+        what.decides(execution)
         return fragment.last
 
     def _stopped(self, *_: object) -> None:
@@ -388,7 +419,7 @@ class Rounds:
             steps = len(before.choices)
             self._see_as_it_did(step, before)
             # It could not tell what it chose; but the same policy chooses the same again.
-            execution.decide_by(policy)
+            tries[chosen].decides(execution)
             self._following = Following(step + steps, report.failing, Crash(step, policy, report))
             return max(step + steps, step + 1)
         self._see_as_it_did(step, report)
@@ -452,7 +483,7 @@ class Rounds:
                 print(f"bohrbug: {type(error).__name__} leaves task {task.id}", file=sys.stderr)
                 importlib.import_module("pdb").post_mortem(error.__traceback__)
 
-    def waits(self) -> None:
+    def waits(self, _: Execution) -> None:
         """See :class:`~bohrbug.runtime.threads.monitoring.Visitor`."""
         if self._fragment is not None:
             self._fragment.over(End.WAITS)
@@ -472,8 +503,13 @@ class Rounds:
             execution.trace.divergence = None
         if following is not None and not outcome.is_failure and following.failing is not None:
             self.figures.unproved.append(following.failing)
-        self.figures.share = self._budget.share(_monotonic())
+        self.note_share()
 
 
 def _nothing(crash: Crash) -> None:
     """Nobody is to be told."""
+
+
+def _give_up(execution: Execution) -> None:
+    """End the run."""
+    execution.ending.abort(Outcome(OutcomeKind.INTERRUPTED, "an error of live rounds"))

@@ -10,7 +10,7 @@ from types import CodeType
 from typing import Any
 
 from bohrbug.exploration.options import ExploreOptions
-from bohrbug.exploration.result import Failure
+from bohrbug.live.failures import failure_of
 from bohrbug.live.following import Crash
 from bohrbug.live.options import LiveOptions
 from bohrbug.live.result import LiveResult
@@ -18,7 +18,7 @@ from bohrbug.live.rounds import Rounds
 from bohrbug.model.outcome import Outcome, OutcomeKind
 from bohrbug.model.plan import Plan
 from bohrbug.model.trace import Trace
-from bohrbug.platforms.threads.platform import ThreadsPlatform, live_runtime_of
+from bohrbug.platforms.threads.platform import live_runtime_of
 from bohrbug.runtime.interrupts import Interrupts
 from bohrbug.runtime.threads.control import nobody
 from bohrbug.runtime.threads.live_runtime import LiveRuntime
@@ -108,28 +108,7 @@ def _result(
     result = LiveResult(outcome, rounds.figures, _now() - began, steps)
     if not outcome.is_failure:
         return result
-    points = rounds.growing.points
-    texts = ThreadsPlatform(runtime).texts_of_points(points)
-    keys = tuple(sorted(texts))
-    plan = trace.as_plan()
-    if crash is not None:
-        # No replay can follow the last step by its choice, which nobody has seen.
-        plan = replace(plan, prefix=plan.prefix[: crash.step], policy=crash.policy)
-    trace = trace.with_outcome(outcome)
-    trace.plan = plan
-    preemptions = trace.preemptions()
-    result.failure = Failure(
-        outcome,
-        trace,
-        plan,
-        "live rounds",
-        0,
-        len(preemptions),
-        essential=tuple(step for step in preemptions if step >= rounds.followed >= 0),
-        points=keys,
-        accesses=tuple(texts[key] for key in keys),
-        growth=tuple(rounds.growing.growth),
-    )
+    result.failure = failure_of(runtime, rounds, trace, outcome, crash)
     result.is_whole = not rounds.forgotten
     result.why_not = _why_not(rounds)
     return result

@@ -46,7 +46,8 @@ _ANY = """
     exit 60 93, exit_group 231 94,
     fstat 5 80, newfstatat 262 79, stat 4 -1, lstat 6 -1, statx 332 291, access 21 -1,
     faccessat 269 48, faccessat2 439 439, readlink 89 -1, readlinkat 267 78, getcwd 79 17,
-    close 3 57, poll 7 -1, ppoll 271 73, select 23 -1, pselect6 270 72
+    close 3 57, poll 7 -1, ppoll 271 73, select 23 -1, pselect6 270 72,
+    getsockname 51 204, getpeername 52 205
 """
 """Calls that are let pass: memory of its own, the time, who it is, its signals and its end, and
 looking at files and descriptors, which moves nothing. Each with its numbers on the machines; -1: it
@@ -65,6 +66,9 @@ _MMAP, _FUTEX, _FCNTL = (9, 222), (202, 98), (72, 25)
 _MAP_TYPE, _MAP_PRIVATE = 0x0F, 0x02
 _FUTEX_PRIVATE = 128
 _F_GETFD, _F_GETFL = 1, 3
+_GETSOCKOPT = (55, 209)
+_WHAT_IT_IS = (3, 38, 39)
+"""``SO_TYPE``, ``SO_PROTOCOL`` and ``SO_DOMAIN``; others, such as ``SO_ERROR``, take away."""
 _LOOKING = (0x5401, 0x5413)
 """``TCGETS`` and ``TIOCGWINSZ``: whether it is a terminal, and how large."""
 
@@ -128,6 +132,7 @@ def filter_of(
         (_MMAP, _masked(3, _MAP_TYPE, _MAP_PRIVATE)),
         (_FUTEX, _masked(1, _FUTEX_PRIVATE, _FUTEX_PRIVATE)),
         (_FCNTL, _one_of(1, (_F_GETFD, _F_GETFL))),
+        (_GETSOCKOPT, _one_of(2, _WHAT_IT_IS)),
         *((numbers, _one_of(0, sorted(descriptors))) for numbers in _OF_WRITTEN.values()),
         (_IOCTL, _either(_one_of(0, sorted(descriptors)), _one_of(1, _LOOKING))),
         *((numbers, _one_of(0, (process,))) for numbers in _OF_ITSELF.values()),
