@@ -136,7 +136,7 @@ LEFT_OUT = {
     "docs/how-to/install.md": INSTALLS,
     "docs/how-to/interrupt-and-resume.md": "test_resuming.py, which interrupts something",
     "docs/how-to/native-programs.md": NATIVE,
-    "docs/how-to/run-live.md": "test_live.py",
+    "docs/how-to/run-live.md": "test_live.py, test_live_attached.py",
     "docs/how-to/where-runs-part.md": "test_messages.py, with a program that fails by no chance",
     "docs/how-to/report-a-bug-with-a-proof.md": "needs another Python; test_export.py",
     "docs/reference/conformance.md": DEVELOPMENT,

@@ -388,6 +388,7 @@ ELSEWHERE: list[tuple[str, str, str]] = [
         "tests/native/test_gdb.py",
     ),
     (f"{HOW_TO}/run-live.md", "no failure in", f"{HERE}/test_live.py"),
+    (f"{HOW_TO}/run-live.md", "detached; the service", f"{HERE}/test_live_attached.py"),
     (f"{HOW_TO}/step-through-a-schedule.md", "$ bohrbug step shop.py", "compared as a dialogue"),
     (
         f"{HOW_TO}/tests-that-are-not-deterministic.md",

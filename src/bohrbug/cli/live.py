@@ -143,18 +143,23 @@ class Program:
     metavar="KIND,...",
     help="Let a native program go on behind misuse, as the C library does.",
 )
-@click.option("--attach", is_flag=True, hidden=True)
+@click.option(
+    "--attach",
+    type=click.IntRange(min=1),
+    metavar="PID",
+    help="Make rounds in a process that runs and has called bohrbug.live.start().",
+)
 @click.option("--native-threads", is_flag=True, hidden=True)
-@click.argument("program")
+@click.argument("program", required=False)
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
 def live(
-    program: str,
+    program: str | None,
     arguments: Sequence[str],
     rounds: LiveOptions,
     quiet: bool,
     exit_code: int | None,
     allow_misuse: tuple[str, ...],
-    attach: bool,
+    attach: int | None,
     native_threads: bool,
     **given: Any,
 ) -> None:
@@ -163,9 +168,19 @@ def live(
     Now and then copies of it, which nobody outside sees, try what could come next. If one of them
     fails, the program goes on as it did, and fails in the same way.
     """
-    for is_wanted, flag in ((attach, "--attach"), (native_threads, "--native-threads")):
-        if is_wanted:
-            usage_error(f"{flag} is not there yet: live rounds are for scripts that bohrbug starts")
+    if native_threads:
+        usage_error(
+            "--native-threads is not there yet: live rounds are for scripts that bohrbug starts"
+        )
+    if attach is not None:
+        if program is not None:
+            usage_error("--attach is for a process that runs already: give no program")
+        # Loaded only where it is wanted.
+        from bohrbug.cli.live_attached import live_attached
+
+        live_attached(attach, given, rounds, quiet)
+    if program is None:
+        raise click.UsageError("Missing argument 'PROGRAM'.")
     if is_native(program, arguments, click.get_current_context().meta[RAW_ARGUMENTS]):
         # Loaded only where there is one.
         from bohrbug.cli.live_native import live_native

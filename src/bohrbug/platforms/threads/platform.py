@@ -17,7 +17,7 @@ from bohrbug.exploration.program_text import PointText
 from bohrbug.exploration.result import Failure, Interpreter
 from bohrbug.exploration.seeding import from_a_seed
 from bohrbug.exploration.surroundings import Surroundings
-from bohrbug.model.conditions import Level, PlaceKey, place_key
+from bohrbug.model.conditions import Conditions, Level, PlaceKey, place_key
 from bohrbug.model.operation import ACQUIRE
 from bohrbug.model.outcome import Frame, Held, Race
 from bohrbug.model.plan import Plan
@@ -37,6 +37,9 @@ from bohrbug.runtime.threads.rewrite.scope import Scope
 from bohrbug.runtime.threads.runtime import ThreadsRuntime
 from bohrbug.runtime.threads.settings import EXTERNAL_PATIENCE, Settings
 from bohrbug.runtime.threads.stacks import stack_of
+
+_NO_LIMIT = 10**15
+"""Steps that no program comes to."""
 
 
 class KnownRaces:
@@ -260,6 +263,40 @@ def live_runtime_of(
         invariant if invariant is not None else options.invariant,
         visitor=visitor,
     )
+
+
+def service_runtime_of(function: Callable[[], object], visitor: Visitor) -> LiveRuntime:
+    """The runtime for a service, which is not looked at before somebody wants it to be.
+
+    Time and random numbers are those of the system, and nothing limits it.
+
+    Parameters:
+        function: lets the service run, and returns at its end.
+        visitor: looks in on it.
+    """
+    settings = Settings(
+        is_live=True,
+        is_service=True,
+        external_patience=math.inf,
+        leak_steps=_NO_LIMIT,
+        real_entropy=True,
+        late_pauses=False,
+    )
+    return LiveRuntime(
+        function,
+        settings,
+        Level.SYNC,
+        Scope(()),
+        ThreadExplainer(),
+        KnownRaces().detector,
+        races_over_awaits,
+        visitor=visitor,
+    )
+
+
+def service_plan() -> Plan:
+    """What such a runtime executes: each task until it waits, for as long as the service lasts."""
+    return Plan(conditions=Conditions(late_timeouts=True, max_steps=_NO_LIMIT))
 
 
 def explorer_of(
