@@ -330,7 +330,7 @@ def test_what_is_forgotten_changes_nothing(folder: Folder) -> None:
         (("--budget", "0", "fine.py"), "budget must be from 1 to 99"),
         (("--window", "0", "fine.py"), "window must be at least 1"),
         (("no.py",), "there is no file no.py"),
-        (("--attach", "fine.py"), "--attach is not there yet"),
+        (("--attach", "fine.py"), "is not a valid integer range"),
         (("--native-threads", "fine.py"), "--native-threads is not there yet"),
     ],
 )

@@ -36,6 +36,7 @@ from bohrbug.runtime.threads.queues import RealSimpleQueue
 from bohrbug.runtime.threads.runtime import MOST_YOUNG_OBJECTS
 from bohrbug.runtime.threads.task import Task
 from bohrbug.runtime.threads.thread_state import RealLocal
+from bohrbug.runtime.threads.watchdog import Watchdog
 
 _GAP = 256
 """Steps from one look at the service to the next while nobody is attached."""
@@ -147,8 +148,16 @@ class Service:
         # Made here, as this is where control goes when greenlets of tasks die.
         self._runtime = service_runtime_of(self._go_on, self)
         with self._runtime:
-            self._runtime.guard(_FOR_EVER, None, 0)
-            self._runtime.execute(service_plan(), learn=False)
+            # It ends nothing, but makes tasks yield that spin, while somebody is attached.  Its
+            # thread stays: in the middle of a task is no good moment to start and to end one.
+            guard = self._runtime.guard(_FOR_EVER, None, 0)
+            assert isinstance(guard, Watchdog)
+            guard.start()
+            guard.pause()
+            try:
+                self._runtime.execute(service_plan(), learn=False)
+            finally:
+                guard.stop()
 
     def _go_on(self) -> None:
         """What the execution executes: the rest of the program."""

@@ -52,7 +52,7 @@ class LiveRuntime(ThreadsRuntime):
         execution.sink.enabled = True
         self._deaths = Deaths(execution, self._seen, self._points.places)
         if self._watchdog is not None:
-            self._watchdog.start()
+            self._watchdog.resume()
 
     def look_away(self) -> None:
         """Between two steps: see no more, and give all functions their code back."""
@@ -62,7 +62,7 @@ class LiveRuntime(ThreadsRuntime):
             return
         self.level, self.discovers = Level.SYNC, False
         if self._watchdog is not None:
-            self._watchdog.stop()
+            self._watchdog.pause()
         hooks.set_sink(None)
         execution.sink = execution.nudge = self._spin_sink = None
         made_code.follow = None
