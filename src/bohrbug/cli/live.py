@@ -19,11 +19,12 @@ from bohrbug.cli.exploring import (
     NOTHING_FOUND,
     explore_options,
     given_option,
+    given_options,
     leave,
     usage_error,
 )
 from bohrbug.cli.native_options import is_native, misuses_named
-from bohrbug.cli.programs import ProgramError, Script, program_named
+from bohrbug.cli.programs import Program, ProgramError, Script, program_named
 from bohrbug.exploration.options import ExploreOptions
 from bohrbug.exploration.reproduction import reproduction_of
 from bohrbug.live.copies import CannotHoldBack, check
@@ -44,6 +45,9 @@ Exit codes:
 
 _EXPLORING = ("level", "scope", "timeouts", "entropy", "asyncio_errors")
 """Options of explorations that live runs have, too."""
+
+_OF_NATIVE_THREADS = ("interpreter", "hang_seconds")
+"""Those that only runs with real threads have."""
 
 _DEFAULTS = {field.name: field.default for field in fields(LiveOptions)}
 
@@ -97,33 +101,10 @@ def live_options(command: Callable[..., Any]) -> Callable[..., Any]:
         _live_option("seed", "N", int, "The seed of what fragments do."),
     ):
         with_live = decorate(with_live)
-    for name in reversed(_EXPLORING):
+    for name in reversed((*_EXPLORING, *_OF_NATIVE_THREADS)):
         # When timeouts fire has another default here, see below.
         with_live = given_option(name, tells_default=name != "timeouts")(with_live)
     return with_live
-
-
-class Program:
-    """A script that may exit as it likes: its exit code is that of the run.
-
-    Parameters:
-        script: the script.
-
-    Attributes:
-        code: its exit code.
-    """
-
-    def __init__(self, script: Script) -> None:
-        self._script = script
-        self.codes = script.codes
-        self.code: Any = 0
-
-    def __call__(self) -> None:
-        """Run it."""
-        try:
-            self._script()
-        except SystemExit as error:
-            self.code = error.code
 
 
 @click.command(
@@ -149,7 +130,11 @@ class Program:
     metavar="PID",
     help="Make rounds in a process that runs and has called bohrbug.live.start().",
 )
-@click.option("--native-threads", is_flag=True, hidden=True)
+@click.option(
+    "--native-threads",
+    is_flag=True,
+    help="Keep the real threads of a Python program: delay them, and catch races in traps.",
+)
 @click.argument("program", required=False)
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
 def live(
@@ -168,19 +153,28 @@ def live(
     Now and then copies of it, which nobody outside sees, try what could come next. If one of them
     fails, the program goes on as it did, and fails in the same way.
     """
+    if attach is not None and (program is not None or native_threads):
+        other = "give no program"
+        if native_threads:
+            other = "--native-threads is for one that bohrbug starts"
+        usage_error(f"--attach is for a process that runs already: {other}")
+    if program is None and attach is None:
+        raise click.UsageError("Missing argument 'PROGRAM'.")
     if native_threads:
-        usage_error(
-            "--native-threads is not there yet: live rounds are for scripts that bohrbug starts"
-        )
+        assert program is not None
+        from bohrbug.cli.live_native_threads import live_native_threads
+
+        live_native_threads(program, arguments, rounds, given, quiet)
+    for name in _OF_NATIVE_THREADS:
+        if name in given_options(given):
+            usage_error(f"--{name.replace('_', '-')} needs --native-threads")
+        del given[name]
     if attach is not None:
-        if program is not None:
-            usage_error("--attach is for a process that runs already: give no program")
         # Loaded only where it is wanted.
         from bohrbug.cli.live_attached import live_attached
 
         live_attached(attach, given, rounds, quiet)
-    if program is None:
-        raise click.UsageError("Missing argument 'PROGRAM'.")
+    assert program is not None
     if is_native(program, arguments, click.get_current_context().meta[RAW_ARGUMENTS]):
         # Loaded only where there is one.
         from bohrbug.cli.live_native import live_native

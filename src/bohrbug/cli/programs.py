@@ -95,6 +95,29 @@ class Script:
         return {"kind": "script", "path": self._path, "arguments": self._arguments}
 
 
+class Program:
+    """A script that may exit as it likes: its exit code is that of the run.
+
+    Parameters:
+        script: the script.
+
+    Attributes:
+        code: its exit code.
+    """
+
+    def __init__(self, script: Script) -> None:
+        self._script = script
+        self.codes = script.codes
+        self.code: Any = 0
+
+    def __call__(self) -> None:
+        """Run it."""
+        try:
+            self._script()
+        except SystemExit as error:
+            self.code = error.code
+
+
 def _only_defines_tests(name: str, source: bytes) -> bool:
     stem = Path(name).stem
     is_for_pytest = stem.startswith("test_") or stem.endswith("_test")

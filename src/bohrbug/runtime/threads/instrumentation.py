@@ -31,6 +31,7 @@ class Instrumentation:
     Parameters:
         scope: which functions are rewritten.
         breakers: they also tell where a build with the GIL could switch threads.
+        accesses: they tell their accesses.
 
     Attributes:
         codes: original code objects of the functions that the test was found to run.
@@ -40,8 +41,8 @@ class Instrumentation:
         tells_breakers: see ``breakers``.
     """
 
-    def __init__(self, scope: Scope, breakers: bool) -> None:
-        self._rewriter = Rewriter(scope, breakers)
+    def __init__(self, scope: Scope, breakers: bool, accesses: bool = True) -> None:
+        self._rewriter = Rewriter(scope, breakers, accesses)
         self.tells_breakers = breakers
         self.codes: list[CodeType] = []
         self.has_grown = False
@@ -125,6 +126,10 @@ class Instrumentation:
         elif self.all_tell:
             self._rewriter.keep(wanted)
             self.all_tell = False
+
+    def note_made(self) -> None:
+        """Let :meth:`let_tell` know of the functions that rewritten code has made up to now."""
+        self._rewriter.note_made(all_functions())
 
     def let_all_tell_again(self) -> None:
         """Which functions are wanted has changed: :meth:`let_tell` has to ask again."""

@@ -36,11 +36,15 @@ class Rewriter:
     Parameters:
         scope: which functions are rewritten; the default scope if not given.
         breakers: also tell where a GIL build could switch threads.
+        accesses: tell accesses, see :func:`~.rewriter.rewrite`.
     """
 
-    def __init__(self, scope: Scope | None = None, breakers: bool = False) -> None:
+    def __init__(
+        self, scope: Scope | None = None, breakers: bool = False, accesses: bool = True
+    ) -> None:
         self.scope = scope if scope is not None else Scope()
         self.breakers = breakers
+        self.accesses = accesses
         self._views: dict[int, GlobalsView] = {}
         self._originals: dict[int, CodeType] = {}
         self._changed: dict[int, weakref.ref[FunctionType]] = {}
@@ -82,11 +86,18 @@ class Rewriter:
         for function in functions:
             # Before any of them is rewritten: what one stores, another one reads.
             _note_stored(self.original(function.__code__))
-        for function in functions_running(list(self._made()), known):
-            # One that rewritten code has made.
-            self._changed[id(function)] = weakref.ref(function)
+        self.note_made(known)
         self._make_views((function.__globals__ for function in functions), known)
         return sum(self.install_function(function) for function in functions)
+
+    def note_made(self, known: Functions) -> None:
+        """Functions that rewritten code has made, among all that there are, are changed ones, too.
+
+        Parameters:
+            known: all functions.
+        """
+        for function in functions_running(list(self._made()), known):
+            self._changed[id(function)] = weakref.ref(function)
 
     def install_function(self, function: FunctionType) -> bool:
         """Rewrite one function, in scope or not; whether its code changed."""
@@ -110,11 +121,14 @@ class Rewriter:
         """
         view = self._view(namespace)
         before = len(view.made)
-        result = rewrite(code, view, breakers=self.breakers)
+        result = self._rewrite(code, view)
         if len(view.made) != before:
             for original, made in list(view.made.values())[before:]:
                 self._originals[id(made)] = original
         return result
+
+    def _rewrite(self, code: CodeType, view: GlobalsView) -> CodeType:
+        return rewrite(code, view, breakers=self.breakers, accesses=self.accesses)
 
     def of_executed(
         self, code: CodeType, namespace: dict[str, Any], is_imported: bool
@@ -168,7 +182,7 @@ class Rewriter:
             view = GlobalsView({}, frozenset(stored_globals(code) | set(code.co_names)))
             # It may be the code itself that imports weakref.
             view.has_weak_references = True
-            found = self._templates[id(code)] = rewrite(code, view, breakers=self.breakers), view
+            found = self._templates[id(code)] = self._rewrite(code, view), view
             self._views[id(code)] = view
             self._originals.update((id(made), original) for original, made in view.made.values())
         return found
@@ -298,7 +312,8 @@ class Rewriter:
                 seen.add(id(code))
                 names[id(function.__globals__)] |= _stored_globals(code)
         for key, namespace in fresh.items():
-            view = self._views[key] = _view_of(namespace, frozenset(names[key]), self.breakers)
+            told = self.breakers, self.accesses
+            view = self._views[key] = _view_of(namespace, frozenset(names[key]), told)
             self._originals.update((id(made), original) for original, made in view.made.values())
 
 
@@ -328,15 +343,22 @@ def _stored_globals(code: CodeType) -> frozenset[str]:
 _VIEWS_KEPT = 500
 """Views that are kept, with the code rewritten for them, for the next explorations."""
 
-_views: dict[tuple[int, bool], GlobalsView] = {}
+_views: dict[tuple[int, tuple[bool, bool]], GlobalsView] = {}
 
 
-def _view_of(namespace: dict[str, Any], stored: frozenset[str], breakers: bool) -> GlobalsView:
+def _view_of(
+    namespace: dict[str, Any], stored: frozenset[str], told: tuple[bool, bool]
+) -> GlobalsView:
     """The view of a namespace, with all that was rewritten for it before, if that still holds.
 
     Tests of a suite run much the same functions, and rewriting one takes about a millisecond.
+
+    Parameters:
+        namespace: the globals.
+        stored: those that functions store.
+        told: whether breakers, and whether accesses are told.
     """
-    key = (id(namespace), breakers)
+    key = (id(namespace), told)
     # Taken out to be put in at the end: the oldest goes first.
     view = _views.pop(key, None)
     if view is None or not view.holds(namespace, stored):

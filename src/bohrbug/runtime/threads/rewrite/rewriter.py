@@ -51,6 +51,7 @@ def rewrite(
     view: GlobalsView,
     *,
     breakers: bool = False,
+    accesses: bool = True,
     constant_cells: frozenset[str] = frozenset(),
 ) -> CodeType:
     """A code object that does the same and tells its accesses.
@@ -59,6 +60,8 @@ def rewrite(
         code: the original; code nested in it is rewritten too.
         view: the globals it runs with.
         breakers: also tell where a GIL build could switch threads.
+        accesses: tell accesses; without them no hook is called where such a build could not
+            switch, as the call of a hook lets it switch, too.
         constant_cells: free variables known never to be bound again; not told.
 
     Code that can't be rewritten comes back as it is, and ``view.skipped`` says why. ``view.made``
@@ -68,7 +71,7 @@ def rewrite(
     if known is not None:
         return known[1]
     try:
-        result = _Rewriting(code, view, breakers, constant_cells).run()
+        result = _Rewriting(code, view, breakers, accesses, constant_cells).run()
     except CannotRewrite as reason:
         view.skipped[code] = str(reason)
         return code
@@ -84,11 +87,13 @@ class _Rewriting:
         code: CodeType,
         view: GlobalsView,
         breakers: bool,
+        accesses: bool,
         constant_cells: frozenset[str],
     ) -> None:
         self.code = code
         self.view = view
         self.breakers = breakers
+        self.accesses = accesses
         self.constants: list[Any] = list(code.co_consts)
         self.numbers: dict[int, int] = {}
         self.splices: dict[int, Splice] = {}
@@ -113,6 +118,7 @@ class _Rewriting:
                     constant,
                     self.view,
                     breakers=self.breakers,
+                    accesses=self.accesses,
                     constant_cells=nested_constant_cells & frozenset(constant.co_freevars),
                 )
         self._check_instructions()
@@ -122,20 +128,24 @@ class _Rewriting:
             stack = producers[index]
             if stack is None:
                 continue
-            handler = _HANDLERS.get(instruction.opcode)
-            if handler is not None:
-                handler(self, index, instruction, stack)
-            if self.view.has_weak_references and opcodes.NAMES[instruction.opcode] in _DROPPING:
-                self.put(index, before=self.call(hooks.drop, (), self.place(instruction)))
-            if self.is_left and opcodes.NAMES[instruction.opcode] in _LEAVING:
-                self._leave(index, instruction)
+            if self.accesses:
+                self._tell_accesses(index, instruction, stack)
             if self.breakers:
                 self._break(index, instruction)
-            if self.is_entered and opcodes.NAMES[instruction.opcode] == "RESUME":
+            if self.accesses and self.is_entered and opcodes.NAMES[instruction.opcode] == "RESUME":
                 self._enter(index, instruction)
         return splice(
             self.code, self.instructions, self.splices, tuple(self.constants), EXTRA_STACK
         )
+
+    def _tell_accesses(self, index: int, instruction: Instruction, stack: Any) -> None:
+        handler = _HANDLERS.get(instruction.opcode)
+        if handler is not None:
+            handler(self, index, instruction, stack)
+        if self.view.has_weak_references and opcodes.NAMES[instruction.opcode] in _DROPPING:
+            self.put(index, before=self.call(hooks.drop, (), self.place(instruction)))
+        if self.is_left and opcodes.NAMES[instruction.opcode] in _LEAVING:
+            self._leave(index, instruction)
 
     def _check_instructions(self) -> None:
         """Raise :class:`CannotRewrite` if something of the code is not understood."""

@@ -1,0 +1,191 @@
+"""When threads are delayed: windows, as often as the budget allows, opened by a thread of ours."""
+
+from __future__ import annotations
+
+import _thread
+import math
+import sys
+import time
+from collections.abc import Callable, Iterable
+from random import Random
+from types import CodeType
+
+from bohrbug.live.budget import Budget
+from bohrbug.live.native_threads.cues import PAUSE, Cues, Window
+from bohrbug.live.native_threads.options import NativeThreadsOptions
+from bohrbug.live.native_threads.priorities import Priorities
+from bohrbug.live.native_threads.standstill import LOOK_EVERY, Standstill
+from bohrbug.runtime.threads.instrumentation import Instrumentation
+from bohrbug.runtime.threads.rewrite import hooks
+from bohrbug.runtime.threads.rewrite.discovery import Discovery
+from bohrbug.runtime.threads.rewrite.scope import Scope
+
+LENGTH = 0.02
+"""Seconds of a window, at most."""
+
+MOST_CHANGES = 3
+"""Change points of a window's priorities; how many there are is drawn."""
+
+SWITCH_SECONDS = 0.001
+"""After so long a thread gives up the GIL, for others or for the thread that opens windows; Python's
+own value is five times that."""
+
+_FIRST_GUESS = 200
+"""Cue points of a window, before there was any."""
+
+_LOOK_EVERY = 0.005
+"""Seconds between two looks of the thread that opens windows."""
+
+
+class _Closing:
+    """Closes a window once: a thread in it does so without waiting for the one that opened it.
+
+    Parameters:
+        close: what closes it.
+    """
+
+    def __init__(self, close: Callable[[], object]) -> None:
+        self._close = close
+        self._claimed, self._done = _thread.allocate_lock(), _thread.allocate_lock()
+        self._done.acquire()
+        self._ended = 0.0
+
+    def close(self) -> None:
+        """Close it, unless somebody did so."""
+        if self._claimed.acquire(blocking=False):
+            try:
+                self._close()
+            finally:
+                self._ended = time.monotonic()
+                self._done.release()
+
+    def wait(self, seconds: float, more: float) -> float:
+        """Wait until it is closed; the moment at which it was.
+
+        Parameters:
+            seconds: for which to wait before it is closed here.
+            more: for a trap that was set at the last moment.
+        """
+        if not self._done.acquire(timeout=seconds) and not self._done.acquire(timeout=more):
+            self.close()
+            self._done.acquire()
+        return self._ended
+
+
+class Windows:
+    """Opens and closes windows, in a thread of its own, and looks for deadlocks in between.
+
+    Parameters:
+        options: of the run.
+        cues: what happens in windows.
+        standstill: asked now and then.
+        codes: of functions that have cue points from the start.
+    """
+
+    def __init__(
+        self,
+        options: NativeThreadsOptions,
+        cues: Cues,
+        standstill: Standstill,
+        codes: Iterable[CodeType],
+    ) -> None:
+        self._draw = Random(options.seed)
+        self._cues, self._standstill = cues, standstill
+        gil = options.gil
+        self._instrumentation = Instrumentation(
+            Scope(options.scope), breakers=gil, accesses=not gil
+        )
+        self._instrumentation.rewrite(codes)
+        self._instrumentation.let_tell(_nobody)
+        self._discovery = Discovery(original=self._instrumentation.original)
+        now = time.monotonic()
+        self.budget = Budget(options.budget, now)
+        self._until = math.inf if options.seconds is None else now + options.seconds
+        self._length = _FIRST_GUESS
+        self._switch_interval = sys.getswitchinterval()
+        self._stopping = _thread.allocate_lock()
+        self._stopped = _thread.allocate_lock()
+
+    def start(self) -> None:
+        """Begin to open windows."""
+        sys.setswitchinterval(min(self._switch_interval, SWITCH_SECONDS))
+        self._discovery.__enter__()
+        self._stopping.acquire()
+        self._stopped.acquire()
+        _thread.start_new_thread(self._run, ())
+
+    def stop(self) -> None:
+        """Open no more, and put everything back."""
+        self._stopping.release()
+        with self._stopped:
+            pass
+        sys.setswitchinterval(self._switch_interval)
+        self._discovery.__exit__(None, None, None)
+        self._instrumentation.restore()
+
+    def share(self) -> float:
+        """The percentage of the time that windows took."""
+        return self.budget.share(time.monotonic())
+
+    def _run(self) -> None:
+        own = _thread.get_ident()
+        try:
+            pause = _LOOK_EVERY
+            while not self._stopping.acquire(timeout=pause):
+                now = time.monotonic()
+                self._standstill.look(now, own)
+                if self.budget.next_at <= now < self._until and _are_several():
+                    self._grow()
+                    self._open_one()
+                pause = min(max(self.budget.next_at - now, _LOOK_EVERY), LOOK_EVERY)
+        finally:
+            self._stopped.release()
+
+    def _grow(self) -> None:
+        """Give cue points to the functions that were called up to now."""
+        if self._discovery.has_news:
+            self._instrumentation.rewrite([code for code, _ in self._discovery.take()])
+            self._instrumentation.note_made()
+
+    def _open_one(self) -> None:
+        """Open a window, and wait until it is over; one of its threads closes it, or this one."""
+        began = time.monotonic()
+        window = self._drawn(began)
+        closing = _Closing(lambda: self._close(window))
+        window.over = closing.close
+        self._instrumentation.let_tell(None)
+        hooks.set_sink(self._cues)
+        self._cues.open(window)
+        ended = closing.wait(LENGTH, PAUSE[1] if window.priorities is None else 0.0)
+        self.budget.spend(began, ended)
+
+    def _close(self, window: Window) -> None:
+        self._cues.close()
+        hooks.set_sink(None)
+        self._instrumentation.let_tell(_nobody)
+        if window.priorities is not None and window.cues:
+            self._length = window.cues
+
+    def _drawn(self, now: float) -> Window:
+        draw = self._draw
+        ends = now + LENGTH
+        if draw.random() < 0.5:
+            changes = draw.randint(0, MOST_CHANGES)
+            return Window(ends, Priorities(Random(draw.random()), changes, self._length))
+        target = self._cues.draw_target(draw) if draw.random() < 0.5 else None
+        return Window(
+            ends,
+            target=target,
+            patience=now + LENGTH / 2,
+            skipped=int(2 ** draw.uniform(0, 7)) - 1,
+            pause=draw.uniform(*PAUSE),
+        )
+
+
+def _nobody(code: CodeType) -> bool:
+    return False
+
+
+def _are_several() -> bool:
+    """Whether there are two threads beside that which asks."""
+    return len(sys._current_frames()) > 2
