@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import inspect
 import os
 import sys
@@ -22,10 +23,13 @@ from bohrbug.cli.exploring import (
 )
 from bohrbug.cli.native_options import is_native
 from bohrbug.cli.programs import Program, ProgramError, Script, program_named
-from bohrbug.live.native_threads.harm import Harm
+from bohrbug.live.native_threads.delays import Delay
+from bohrbug.live.native_threads.guard import Note, can_guard, run_in_child
+from bohrbug.live.native_threads.harm import Harm, of_crash
 from bohrbug.live.native_threads.options import NativeThreadsOptions
 from bohrbug.live.native_threads.report import (
     MOST_RACES,
+    delay_lines,
     harm_lines,
     race_lines,
     races_in_order,
@@ -97,17 +101,35 @@ def live_native_threads(
         _sum_up(result, options)
         os._exit(FOUND)
 
-    result = run_with_native_threads(running, options, codes, on_harm, on_deadlock)
+    on_delay = _guard(options) if can_guard() else None
+    result = run_with_native_threads(running, options, codes, on_harm, on_deadlock, on_delay)
     if not quiet or result.harm or result.counts.races:
         _sum_up(result, options)
+    if result.interrupted:
+        # Whoever presses Ctrl-C does not want to wait for the other threads.
+        atexit._run_exitfuncs()
+        sys.stdout.flush()
+        os._exit(FOUND if result.harm else INCONCLUSIVE)
     if result.harm:
         leave(FOUND)
-    if result.interrupted:
-        leave(INCONCLUSIVE)
     if isinstance(running, Program) and running.code not in (None, 0):
         sys.stdout.flush()
         sys.exit(running.code)
     leave(NOTHING_FOUND)
+
+
+def _guard(options: NativeThreadsOptions) -> Callable[[list[Delay]], object]:
+    """Go on in a child of this process, which tells of a crash of it; what notes the delays."""
+    note = Note()
+
+    def on_crash(number: int) -> int:
+        harm = of_crash(number)
+        lines = list(harm_lines(harm, options))
+        _say([lines[0], *(note.read() or delay_lines([])), *lines[2:]])
+        return FOUND
+
+    run_in_child(on_crash)
+    return lambda delays: note.write(delay_lines(delays))
 
 
 def _refuse_others(context: click.Context) -> None:

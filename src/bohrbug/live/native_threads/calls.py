@@ -32,9 +32,9 @@ def wrapped_methods() -> Iterator[tuple[Any, str]]:
         owner = owner_named(row.owner)
         for name in row.names(CONTROL):
             is_internal = name.startswith("_") and not name.endswith("__")
-            if name not in _NO_CALLS and not is_internal:
-                if type(vars(owner).get(name)) is FunctionType:
-                    yield owner, name
+            is_call = name not in _NO_CALLS and not is_internal
+            if is_call and type(vars(owner).get(name)) is FunctionType:
+                yield owner, name
 
 
 def patches_for(cue: Callable[[], object]) -> Patches:

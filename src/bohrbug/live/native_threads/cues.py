@@ -121,6 +121,7 @@ class Cues:
         now: the time, in seconds.
         sleep: lets the calling thread wait for so many seconds, while others run.
         ident: the number of the calling thread.
+        note: called with the last delays whenever there is one more.
     """
 
     def __init__(
@@ -128,6 +129,7 @@ class Cues:
         now: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], object] = time.sleep,
         ident: Callable[[], int] = _thread.get_ident,
+        note: Callable[[list[Delay]], object] | None = None,
     ) -> None:
         self._now, self._sleep, self._ident = now, sleep, ident
         self._window: Window | None = None
@@ -135,7 +137,7 @@ class Cues:
         self._sharing = Sharing()
         # How often a trap was set at each place that is worth one.
         self._places: dict[object, int] = {}
-        self.log = Log()
+        self.log = Log(note)
         self.counts = Counts()
 
     # -- windows ---------------------------------------------------------------------------
@@ -175,7 +177,7 @@ class Cues:
         if self._window is not None and not type(owner).__module__.startswith("bohrbug."):
             self._at(place, Access(owner, Part.WHOLE, None, is_write))
 
-    def join(self, place: object) -> bool:
+    def join(self, place: object) -> bool:  # noqa: ARG002
         """No accesses are one step here: each is a cue point by itself."""
         return False
 

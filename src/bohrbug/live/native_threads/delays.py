@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import threading
 from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass
 from types import FrameType
 
@@ -38,17 +39,19 @@ class Log:
     """The last delays.
 
     Parameters:
+        note: called with the last ones whenever there is one more.
         most: how many are kept.
     """
 
-    def __init__(self, most: int = 64) -> None:
+    def __init__(self, note: Callable[[list[Delay]], object] | None = None, most: int = 64) -> None:
+        self._note = note
         self._delays: deque[Delay] = deque(maxlen=most)
-        self.count = 0
 
     def add(self, delay: Delay) -> None:
         """A thread begins to wait."""
-        self.count += 1
         self._delays.append(delay)
+        if self._note is not None:
+            self._note(self.before(delay.began))
 
     def before(self, now: float, seconds: float = 0.5, most: int = 6) -> list[Delay]:
         """Those in force just before a moment, the latest last.

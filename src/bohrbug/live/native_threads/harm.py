@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 import threading
 import traceback
@@ -57,6 +58,17 @@ def _without_ours(trace: Any) -> Any:
     return found if found is not None else trace
 
 
+def of_crash(number: int) -> Harm:
+    """A signal has ended the program because of what it did.
+
+    Parameters:
+        number: of the signal.
+    """
+    return Harm(
+        f"the program crashed: {signal.strsignal(number)} ({signal.Signals(number).name})", []
+    )
+
+
 def of_deadlock(frames: Frames, seconds: float) -> Harm:
     """All threads wait for locks.
 
@@ -78,11 +90,15 @@ def of_deadlock(frames: Frames, seconds: float) -> Harm:
     return Harm(f"deadlock: {count} for locks, and nothing moved for {seconds:g} s", lines)
 
 
+_OUTERMOST = ("bohrbug.cli.programs", "bohrbug.live.native_threads.session")
+"""Modules of ours that call the program: what is behind them is no part of it."""
+
+
 def _stack(frame: FrameType) -> list[str]:
     """As Python shows it: the innermost frame last."""
     frames = []
     found: FrameType | None = frame
-    while found is not None:
+    while found is not None and found.f_globals.get("__name__") not in _OUTERMOST:
         if not is_own(found):
             frames.append(found)
         found = found.f_back
@@ -119,9 +135,9 @@ def patches_for_threads(tell: Callable[[BaseException, str, bool], object]) -> P
 
     def tell_unraisable(raised: sys.UnraisableHookArgs, /) -> None:
         error = raised.exc_value
-        if (raised.err_msg or "").startswith("Exception ignored in thread started by"):
-            if error is not None and not isinstance(error, SystemExit):
-                tell(error, thread_name(threading.get_ident()), True)
+        is_of_thread = (raised.err_msg or "").startswith("Exception ignored in thread started by")
+        if is_of_thread and error is not None and not isinstance(error, SystemExit):
+            tell(error, thread_name(threading.get_ident()), True)
         usual(raised)
 
     patches.add(sys, "unraisablehook", tell_unraisable)

@@ -29,12 +29,8 @@ def harm_lines(harm: Harm, options: NativeThreadsOptions) -> Iterator[str]:
     """
     yield f"FAILED: {harm.what}"
     yield from (f"  {line}" for line in harm.details)
-    if harm.delays:
-        yield "  Delays in force just before, the latest last:"
-        yield from (f"    {_delay_in_words(delay)}" for delay in harm.delays)
-    else:
-        yield "  No thread was delayed just before."
-    if harm.delays and not options.gil and _has_gil():
+    yield from delay_lines(harm.delays)
+    if not options.gil and _has_gil():
         yield (
             "  It may need free-threaded Python: threads could be switched before any access to "
             "data. --interpreter gil delays them only where this Python could switch them."
@@ -43,6 +39,15 @@ def harm_lines(harm: Harm, options: NativeThreadsOptions) -> Iterator[str]:
         f"  Seed {options.seed}. There is no file to replay: with real threads a seed only makes "
         "it likelier that it happens again."
     )
+
+
+def delay_lines(delays: list[Delay]) -> Iterator[str]:
+    """Those in force just before a failure."""
+    if delays:
+        yield "  Delays in force just before, the latest last:"
+        yield from (f"    {_delay_in_words(delay)}" for delay in delays)
+    else:
+        yield "  No thread was delayed just before."
 
 
 def _has_gil() -> bool:

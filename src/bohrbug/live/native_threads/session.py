@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import faulthandler
 import os
+import signal
 import sys
 import threading
 import time
@@ -14,6 +15,7 @@ from types import CodeType
 from bohrbug.live.native_threads import harm as harms
 from bohrbug.live.native_threads.calls import patches_for
 from bohrbug.live.native_threads.cues import Counts, Cues
+from bohrbug.live.native_threads.delays import Delay
 from bohrbug.live.native_threads.harm import Harm
 from bohrbug.live.native_threads.options import NativeThreadsOptions
 from bohrbug.live.native_threads.standstill import Frames, Standstill
@@ -49,10 +51,11 @@ class _Run:
         codes: Iterable[CodeType],
         on_harm: Callable[[Harm], object],
         on_deadlock: Callable[[NativeThreadsResult], object],
+        on_delay: Callable[[list[Delay]], object] | None,
     ) -> None:
         self._options, self._on_harm, self._on_deadlock = options, on_harm, on_deadlock
         self._began = time.monotonic()
-        self._cues = Cues()
+        self._cues = Cues(note=on_delay)
         self._harm: list[Harm] = []
         self._windows = Windows(
             options, self._cues, Standstill(options.hang_seconds, self._deadlock), codes
@@ -74,11 +77,13 @@ class _Run:
         try:
             try:
                 program()
-            except Exception as error:
+            except Exception as error:  # noqa: BLE001  (a failure, whatever it is)
                 self._left(error, "the main thread", False)
             _wait_for_threads()
         except KeyboardInterrupt:
             interrupted = True
+            # Once is enough: nothing of what follows takes long, and it is to be told.
+            signal.signal(signal.SIGINT, signal.SIG_IGN)
         finally:
             self._windows.stop()
             for patches in self._patches:
@@ -131,6 +136,7 @@ def run_with_native_threads(
     codes: Iterable[CodeType],
     on_harm: Callable[[Harm], object],
     on_deadlock: Callable[[NativeThreadsResult], object],
+    on_delay: Callable[[list[Delay]], object] | None = None,
 ) -> NativeThreadsResult:
     """Run a program once, with its real threads, and delay them now and then.
 
@@ -141,5 +147,6 @@ def run_with_native_threads(
         on_harm: called when something fails, in the thread in which it is noticed.
         on_deadlock: called after that if all threads wait for locks; has to end the process, as
             nothing else can.
+        on_delay: called with the last delays whenever there is one more.
     """
-    return _Run(options, codes, on_harm, on_deadlock).run(program)
+    return _Run(options, codes, on_harm, on_deadlock, on_delay).run(program)

@@ -139,9 +139,9 @@ def _waits(call: ast.Call, frame: FrameType) -> bool:
     at = _WAITS[call.func.attr]
     if at is None:
         return True
-    values = dict(enumerate(map(lambda each: _value(each, frame), call.args)))
+    values = dict(enumerate(_value(each, frame) for each in call.args))
     named = {each.arg: _value(each.value, frame) for each in call.keywords}
-    timeout = values.get(at, named.get("timeout", None))
+    timeout = values.get(at, named.get("timeout"))
     is_blocking = values.get(0, True) if at else True
     is_blocking = is_blocking and named.get("blocking", named.get("block", True))
     return bool(is_blocking is not _UNREAD and is_blocking and timeout in (None, -1))

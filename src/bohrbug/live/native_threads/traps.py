@@ -12,7 +12,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from types import CellType, MemberDescriptorType
-from typing import Any
 
 from bohrbug.platforms.threads.plain_values import shown
 from bohrbug.runtime.threads.rewrite.attributes import instance_dict

@@ -27,8 +27,8 @@ MOST_CHANGES = 3
 """Change points of a window's priorities; how many there are is drawn."""
 
 SWITCH_SECONDS = 0.001
-"""After so long a thread gives up the GIL, for others or for the thread that opens windows; Python's
-own value is five times that."""
+"""After so long a thread gives up the GIL for others, and for the thread that opens windows; five
+times as often as usual."""
 
 _FIRST_GUESS = 200
 """Cue points of a window, before there was any."""
@@ -182,7 +182,7 @@ class Windows:
         )
 
 
-def _nobody(code: CodeType) -> bool:
+def _nobody(_: CodeType) -> bool:
     return False
 
 
