@@ -5,6 +5,7 @@ from __future__ import annotations
 import bisect
 import collections
 import copy
+import dis
 import functools
 import heapq
 import operator
@@ -210,6 +211,33 @@ def test_breakers() -> None:
     rewriter.restore()
     # Entering, two calls, two jumps back.
     assert recorder.accesses == ["breaker"] * 5
+
+
+def test_breakers_alone_leave_everything_else_as_it_is() -> None:
+    """As a build with the GIL could switch threads in each call of a hook."""
+
+    class Counter:
+        value = 0
+
+    counter = Counter()
+
+    def body() -> None:
+        counter.value += 1
+        for _ in (1, 2):
+            counter.value += len([counter.value])
+
+    rewriter = Rewriter(breakers=True, accesses=False)
+    rewriter.install_function(body)  # type: ignore[arg-type]
+    recorder = Recorder()
+    set_sink(recorder)
+    body()
+    set_sink(None)
+    assert recorder.accesses == ["breaker"] * 5
+    hooks_called = sum(each.opname.startswith("CALL") for each in dis.get_instructions(body))
+    # Entering, the call and the jump back, and the call itself; on Python 3.11 no PRECALL counts.
+    assert hooks_called == 4
+    rewriter.restore()
+    assert counter.value == 3
 
 
 def breakers_of(*functions: Callable[..., object], run: Callable[[], object]) -> int:

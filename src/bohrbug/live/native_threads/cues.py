@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from random import Random
+from types import CodeType
 
 from bohrbug.live.native_threads.delays import Delay, Log, caller, stack_of, thread_name
 from bohrbug.live.native_threads.priorities import Priorities
@@ -24,6 +25,7 @@ from bohrbug.live.native_threads.traps import (
     Trap,
     merged,
 )
+from bohrbug.runtime.threads.rewrite.place import Place
 
 LONGEST_DELAY = 0.005
 """Seconds for which a thread gives way, at most, before it goes on although another is above it."""
@@ -52,10 +54,10 @@ class Window:
     Parameters:
         ends: when, in seconds.
         priorities: threads give way by these; without them a trap is set.
-        target: the place where it is set, if somebody comes there in time.
-        patience: from when on it is set anywhere, in seconds.
-        skipped: how many places it passes over then.
+        target: the only place where it is set; ``None`` for any that is worth one.
+        skipped: how many of these it passes over.
         pause: how long the trap lasts, in seconds.
+        sprung: called when it is set.
         over: called when there is nothing left to do; closes it.
 
     Attributes:
@@ -66,9 +68,9 @@ class Window:
     ends: float
     priorities: Priorities | None = None
     target: object = None
-    patience: float = 0.0
     skipped: int = 0
     pause: float = 0.0
+    sprung: Callable[[], object] = lambda: None
     over: Callable[[], object] = lambda: None
     cues: int = 0
     trap: Trap | None = None
@@ -135,8 +137,8 @@ class Cues:
         self._window: Window | None = None
         self._threads: dict[int, Thread] = {}
         self._sharing = Sharing()
-        # How often a trap was set at each place that is worth one.
-        self._places: dict[object, int] = {}
+        # How often a trap was set at each place that is worth one, and whose code that is.
+        self._places: dict[object, tuple[int, CodeType]] = {}
         self.log = Log(note)
         self.counts = Counts()
 
@@ -151,33 +153,38 @@ class Cues:
         """Delay nobody any more; who waits already does so to the end."""
         self._window = None
 
-    def draw_target(self, draw: Random) -> object:
-        """One of the places where traps were set least often; ``None`` if there is none."""
+    def draw_target(self, draw: Random) -> tuple[object, CodeType] | None:
+        """One of the places where traps were set least often, with its code, if there is one.
+
+        How often a place is reached does not matter: bugs hide where programs rarely are.
+        """
         places = list(self._places.items())
         if not places:
             return None
-        fewest = min(count for _, count in places)
-        return draw.choice([place for place, count in places if count <= fewest + 1])
+        fewest = min(count for _, (count, _) in places)
+        return draw.choice(
+            [(place, code) for place, (count, code) in places if count <= fewest + 1]
+        )
 
     # -- what is told ----------------------------------------------------------------------
 
-    def attribute(self, owner: object, name: str, is_write: bool, place: object) -> None:
+    def attribute(self, owner: object, name: str, is_write: bool, place: Place) -> None:
         """See :class:`~bohrbug.runtime.threads.rewrite.hooks.AccessSink`."""
         if self._window is not None:
-            self._at(place, Access(owner, Part.ATTRIBUTE, name, is_write))
+            self._at(place, place[0], Access(owner, Part.ATTRIBUTE, name, is_write))
 
-    def item(self, owner: object, key: object, is_write: bool, place: object) -> None:
+    def item(self, owner: object, key: object, is_write: bool, place: Place) -> None:
         """See :class:`~bohrbug.runtime.threads.rewrite.hooks.AccessSink`."""
         if self._window is not None:
-            self._at(place, Access(owner, Part.ITEM, key, is_write))
+            self._at(place, place[0], Access(owner, Part.ITEM, key, is_write))
 
-    def whole(self, owner: object, is_write: bool, place: object) -> None:
+    def whole(self, owner: object, is_write: bool, place: Place) -> None:
         """See :class:`~bohrbug.runtime.threads.rewrite.hooks.AccessSink`."""
         # Stand-ins of ours, such as those for the lives of objects, are no objects of the program.
         if self._window is not None and not type(owner).__module__.startswith("bohrbug."):
-            self._at(place, Access(owner, Part.WHOLE, None, is_write))
+            self._at(place, place[0], Access(owner, Part.WHOLE, None, is_write))
 
-    def join(self, place: object) -> bool:  # noqa: ARG002
+    def join(self, place: Place) -> bool:  # noqa: ARG002
         """No accesses are one step here: each is a cue point by itself."""
         return False
 
@@ -200,11 +207,11 @@ class Cues:
     def _at_call(self) -> None:
         frame = caller()
         if frame is not None:
-            self._at((frame.f_code, frame.f_lasti), None)
+            self._at((id(frame.f_code), frame.f_lasti), frame.f_code, None)
 
     # -- what is done ----------------------------------------------------------------------
 
-    def _at(self, place: object, access: Access | None) -> None:
+    def _at(self, place: object, code: CodeType, access: Access | None) -> None:
         number = self._ident()
         thread = self._threads.get(number)
         if thread is None:
@@ -222,6 +229,9 @@ class Cues:
             thread.is_blocked = False
             window.cues += 1
             trap = window.trap
+            target = window.target
+            if target is not None and trap is None and place != target and now < window.ends:
+                return
             if trap is not None and access is not None and trap.catch(number, access):
                 trap.caught(Side(thread_name(number), access.verb, stack_of(caller())))
             is_shared = access is None or self._sharing.note(number, access)
@@ -234,7 +244,7 @@ class Cues:
             elif (
                 is_shared
                 and not window.is_set
-                and self._is_wanted(window, place, now)
+                and self._is_wanted(window, place, code)
                 and window.claim()
             ):
                 self._set_trap(window, place, number, thread, access)
@@ -253,22 +263,25 @@ class Cues:
         for thread in list(self._threads.values()):
             self._settle(thread)
 
-    def _is_wanted(self, window: Window, place: object, now: float) -> bool:
+    def _is_wanted(self, window: Window, place: object, code: CodeType) -> bool:
         """Whether the trap of a window is to be set at a place that is worth one."""
+        if window.target is not None:
+            return place == window.target
         if place not in self._places:
             if len(self._places) >= MOST_PLACES:
                 self._places.clear()
-            self._places[place] = 0
-        if window.target is not None and now < window.patience:
-            return place == window.target
+            self._places[place] = 0, code
         window.skipped -= 1
         return window.skipped < 0
 
     def _set_trap(
         self, window: Window, place: object, number: int, thread: Thread, access: Access | None
     ) -> None:
-        self._places[place] = self._places.get(place, 0) + 1
+        if place in self._places:
+            count, code = self._places[place]
+            self._places[place] = count + 1, code
         self.counts.traps += 1
+        window.sprung()
         name, stack = thread_name(number), stack_of(caller())
         why = "paused"
         if access is not None:

@@ -224,7 +224,8 @@ class Sharing:
     """Which variables several threads access, one of them writing: where a trap may catch a race.
 
     A guess by identity: an object that is gone may have its number taken by another one, which
-    costs a trap in vain.
+    costs a trap in vain. A container counts as a whole: who checks whether it has an item, and then
+    adds it, does so with a new key each time.
 
     Parameters:
         most: variables that are known at a time; when there are more, it begins anew.
@@ -237,7 +238,10 @@ class Sharing:
 
     def note(self, thread: int, access: Access) -> bool:
         """A thread is about to access something; whether others have, and somebody writes."""
-        key = (id(access.owner), access.part, access.key)
+        part, what = access.part, access.key
+        if part is Part.ITEM and not (type(access.owner) is dict and "__name__" in access.owner):
+            part, what = Part.WHOLE, None
+        key = (id(access.owner), part, what)
         last, is_shared, is_written = self._known.get(key, (thread, False, False))
         is_shared = is_shared or last != thread
         is_written = is_written or access.is_write

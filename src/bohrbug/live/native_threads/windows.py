@@ -20,8 +20,15 @@ from bohrbug.runtime.threads.rewrite import hooks
 from bohrbug.runtime.threads.rewrite.discovery import Discovery
 from bohrbug.runtime.threads.rewrite.scope import Scope
 
-LENGTH = 0.02
+LENGTH = 0.01
 """Seconds of a window, at most."""
+
+LONGEST_AMBUSH = 0.25
+"""Seconds for which a trap waits for somebody to come to one place, while nothing else has cue
+points; nobody is delayed before."""
+
+CUE_SECONDS = 3e-6
+"""What a cue point costs at which nothing is done, roughly."""
 
 MOST_CHANGES = 3
 """Change points of a window's priorities; how many there are is drawn."""
@@ -150,13 +157,22 @@ class Windows:
     def _open_one(self) -> None:
         """Open a window, and wait until it is over; one of its threads closes it, or this one."""
         began = time.monotonic()
-        window = self._drawn(began)
+        window, wanted = self._drawn(began)
+        is_ambush = window.target is not None
         closing = _Closing(lambda: self._close(window))
         window.over = closing.close
+        if is_ambush:
+            # Only now does it matter what the others do.
+            window.sprung = lambda: self._instrumentation.let_tell(None)
         self._instrumentation.let_tell(None)
+        if wanted is not None:
+            # It is asked about functions only while all of them tell.
+            self._instrumentation.let_tell(wanted)
         hooks.set_sink(self._cues)
         self._cues.open(window)
-        ended = closing.wait(LENGTH, PAUSE[1] if window.priorities is None else 0.0)
+        ended = closing.wait(window.ends - began, PAUSE[1] if window.priorities is None else 0.0)
+        if is_ambush:
+            began = ended - window.cues * CUE_SECONDS - (window.pause if window.is_set else 0.0)
         self.budget.spend(began, ended)
 
     def _close(self, window: Window) -> None:
@@ -166,20 +182,24 @@ class Windows:
         if window.priorities is not None and window.cues:
             self._length = window.cues
 
-    def _drawn(self, now: float) -> Window:
+    def _drawn(self, now: float) -> tuple[Window, Callable[[CodeType], bool] | None]:
+        """What to do next, and which functions have cue points meanwhile; ``None``: all."""
         draw = self._draw
-        ends = now + LENGTH
-        if draw.random() < 0.5:
+        kind = draw.random()
+        if kind < 0.4:
             changes = draw.randint(0, MOST_CHANGES)
-            return Window(ends, Priorities(Random(draw.random()), changes, self._length))
-        target = self._cues.draw_target(draw) if draw.random() < 0.5 else None
-        return Window(
-            ends,
-            target=target,
-            patience=now + LENGTH / 2,
-            skipped=int(2 ** draw.uniform(0, 7)) - 1,
-            pause=draw.uniform(*PAUSE),
-        )
+            priorities = Priorities(Random(draw.random()), changes, self._length)
+            return Window(now + LENGTH, priorities), None
+        # Short ones cost less, and long ones catch more.
+        pause = PAUSE[0] * (PAUSE[1] / PAUSE[0]) ** draw.random()
+        found = self._cues.draw_target(draw) if kind < 0.8 else None
+        if found is None:
+            skipped = int(2 ** draw.uniform(0, 7)) - 1
+            return Window(now + LENGTH, skipped=skipped, pause=pause), None
+        target, code = found
+        original = self._instrumentation.original(code)
+        window = Window(now + LONGEST_AMBUSH, target=target, pause=pause)
+        return window, lambda each: each is original
 
 
 def _nobody(_: CodeType) -> bool:
