@@ -262,7 +262,7 @@ def test_a_window_sets_one_trap_and_is_over_then() -> None:
 def test_a_trap_waits_for_its_place() -> None:
     world, box, sprung = World(), Box(), []
     world.share(box)
-    window = trapped(world, target=THERE, sprung=lambda: sprung.append(world.time))
+    window = trapped(world, targets=[THERE], sprung=lambda: sprung.append(world.time))
     world.access(1, box, True, HERE)
     assert not window.is_set
     world.access(1, box, True, THERE)
@@ -271,17 +271,19 @@ def test_a_trap_waits_for_its_place() -> None:
     assert sprung == [0]
 
 
-def test_targets_are_the_places_with_the_fewest_traps() -> None:
+def test_targets_are_places_worth_a_trap_however_often_they_are_reached() -> None:
     world, box = World(), Box()
-    assert world.cues.draw_target(Random(0)) is None
+    assert world.cues.draw_targets(Random(0), 3) == {}
     world.share(box)
-    for _ in range(3):
-        trapped(world)
-        world.access(1, box, True, HERE)
     world.cues.open(Window(ends=9, skipped=10**6))
+    for _ in range(1000):
+        world.access(1, box, True, HERE)
     world.access(1, box, True, THERE)
-    targets = {world.cues.draw_target(Random(seed)) for seed in range(20)}
-    assert targets == {(PLACE, CODE), (THERE, CODE)}
+    world.access(1, Box(), True, Place((CODE, 8)))
+    drawn = [world.cues.draw_targets(Random(seed), 1) for seed in range(60)]
+    assert {place for each in drawn for place in each} == {PLACE, HERE, THERE}
+    assert min(drawn.count({place: CODE}) for place in (PLACE, HERE, THERE)) > 10
+    assert world.cues.draw_targets(Random(0), 9) == dict.fromkeys((PLACE, HERE, THERE), CODE)
 
 
 def test_what_runs_in_the_middle_of_ours_is_no_cue_point() -> None:

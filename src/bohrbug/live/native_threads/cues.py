@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import _thread
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from random import Random
 from types import CodeType
@@ -54,7 +54,7 @@ class Window:
     Parameters:
         ends: when, in seconds.
         priorities: threads give way by these; without them a trap is set.
-        target: the only place where it is set; ``None`` for any that is worth one.
+        targets: the only places where it is set; none: any that is worth one.
         skipped: how many of these it passes over.
         pause: how long the trap lasts, in seconds.
         sprung: called when it is set.
@@ -67,7 +67,7 @@ class Window:
 
     ends: float
     priorities: Priorities | None = None
-    target: object = None
+    targets: Collection[object] = ()
     skipped: int = 0
     pause: float = 0.0
     sprung: Callable[[], object] = lambda: None
@@ -137,8 +137,8 @@ class Cues:
         self._window: Window | None = None
         self._threads: dict[int, Thread] = {}
         self._sharing = Sharing()
-        # How often a trap was set at each place that is worth one, and whose code that is.
-        self._places: dict[object, tuple[int, CodeType]] = {}
+        # Those that are worth a trap, and whose code they are in.
+        self._places: dict[object, CodeType] = {}
         self.log = Log(note)
         self.counts = Counts()
 
@@ -153,18 +153,17 @@ class Cues:
         """Delay nobody any more; who waits already does so to the end."""
         self._window = None
 
-    def draw_target(self, draw: Random) -> tuple[object, CodeType] | None:
-        """One of the places where traps were set least often, with its code, if there is one.
+    def draw_targets(self, draw: Random, most: int) -> dict[object, CodeType]:
+        """Places that are worth a trap, each as likely as any other, with their code.
 
         How often a place is reached does not matter: bugs hide where programs rarely are.
+
+        Parameters:
+            draw: where random numbers come from.
+            most: how many are drawn; fewer if there are no more.
         """
         places = list(self._places.items())
-        if not places:
-            return None
-        fewest = min(count for _, (count, _) in places)
-        return draw.choice(
-            [(place, code) for place, (count, code) in places if count <= fewest + 1]
-        )
+        return dict(draw.sample(places, min(most, len(places))))
 
     # -- what is told ----------------------------------------------------------------------
 
@@ -229,8 +228,8 @@ class Cues:
             thread.is_blocked = False
             window.cues += 1
             trap = window.trap
-            target = window.target
-            if target is not None and trap is None and place != target and now < window.ends:
+            targets = window.targets
+            if targets and trap is None and place not in targets and now < window.ends:
                 return
             if trap is not None and access is not None and trap.catch(number, access):
                 trap.caught(Side(thread_name(number), access.verb, stack_of(caller())))
@@ -247,7 +246,7 @@ class Cues:
                 and self._is_wanted(window, place, code)
                 and window.claim()
             ):
-                self._set_trap(window, place, number, thread, access)
+                self._set_trap(window, number, thread, access)
         finally:
             thread.is_within = False
 
@@ -265,21 +264,16 @@ class Cues:
 
     def _is_wanted(self, window: Window, place: object, code: CodeType) -> bool:
         """Whether the trap of a window is to be set at a place that is worth one."""
-        if window.target is not None:
-            return place == window.target
+        if window.targets:
+            return place in window.targets
         if place not in self._places:
             if len(self._places) >= MOST_PLACES:
                 self._places.clear()
-            self._places[place] = 0, code
+            self._places[place] = code
         window.skipped -= 1
         return window.skipped < 0
 
-    def _set_trap(
-        self, window: Window, place: object, number: int, thread: Thread, access: Access | None
-    ) -> None:
-        if place in self._places:
-            count, code = self._places[place]
-            self._places[place] = count + 1, code
+    def _set_trap(self, window: Window, number: int, thread: Thread, access: Access | None) -> None:
         self.counts.traps += 1
         window.sprung()
         name, stack = thread_name(number), stack_of(caller())

@@ -23,9 +23,12 @@ from bohrbug.runtime.threads.rewrite.scope import Scope
 LENGTH = 0.01
 """Seconds of a window, at most."""
 
-LONGEST_AMBUSH = 0.25
-"""Seconds for which a trap waits for somebody to come to one place, while nothing else has cue
-points; nobody is delayed before."""
+LONGEST_AMBUSH = 0.1
+"""Seconds for which a trap waits for somebody to come to one of a few places, while other functions
+have no cue points; nobody is delayed before."""
+
+MOST_TARGETS = 3
+"""How many places these are."""
 
 CUE_SECONDS = 3e-6
 """What a cue point costs at which nothing is done, roughly."""
@@ -158,7 +161,7 @@ class Windows:
         """Open a window, and wait until it is over; one of its threads closes it, or this one."""
         began = time.monotonic()
         window, wanted = self._drawn(began)
-        is_ambush = window.target is not None
+        is_ambush = bool(window.targets)
         closing = _Closing(lambda: self._close(window))
         window.over = closing.close
         if is_ambush:
@@ -192,14 +195,13 @@ class Windows:
             return Window(now + LENGTH, priorities), None
         # Short ones cost less, and long ones catch more.
         pause = PAUSE[0] * (PAUSE[1] / PAUSE[0]) ** draw.random()
-        found = self._cues.draw_target(draw) if kind < 0.8 else None
-        if found is None:
+        targets = self._cues.draw_targets(draw, MOST_TARGETS) if kind < 0.7 else {}
+        if not targets:
             skipped = int(2 ** draw.uniform(0, 7)) - 1
             return Window(now + LENGTH, skipped=skipped, pause=pause), None
-        target, code = found
-        original = self._instrumentation.original(code)
-        window = Window(now + LONGEST_AMBUSH, target=target, pause=pause)
-        return window, lambda each: each is original
+        codes = {id(self._instrumentation.original(code)) for code in targets.values()}
+        window = Window(now + LONGEST_AMBUSH, targets=set(targets), pause=pause)
+        return window, lambda each: id(each) in codes
 
 
 def _nobody(_: CodeType) -> bool:
