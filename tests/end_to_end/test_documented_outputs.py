@@ -389,6 +389,8 @@ ELSEWHERE: list[tuple[str, str, str]] = [
     ),
     (f"{HOW_TO}/run-live.md", "no failure in", f"{HERE}/test_live.py"),
     (f"{HOW_TO}/run-live.md", "detached; the service", f"{HERE}/test_live_attached.py"),
+    (f"{HOW_TO}/run-live.md", "FAILED: a failed", f"{HERE}/test_live_native_threads.py"),
+    (f"{HOW_TO}/run-live.md", "race: on Counter", f"{HERE}/test_live_native_threads.py"),
     (f"{HOW_TO}/step-through-a-schedule.md", "$ bohrbug step shop.py", "compared as a dialogue"),
     (
         f"{HOW_TO}/tests-that-are-not-deterministic.md",

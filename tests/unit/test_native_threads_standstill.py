@@ -13,27 +13,36 @@ import pytest
 
 from bohrbug.live.native_threads.standstill import LOOK_EVERY, Standstill, waits_for_lock
 
-held = threading.Lock()
-held.acquire()
 forever = threading.Event()
 
 
+def held() -> threading.Lock:
+    """A lock that nobody will release.
+
+    Made anew: one that is there when another test takes control becomes one of ours.
+    """
+    lock = threading.Lock()
+    lock.acquire()
+    return lock
+
+
 def _with_statement() -> None:
-    with held:
+    lock = held()
+    with lock:
         pass
 
 
 def _condition() -> None:
-    with threading.Condition(held):
+    with threading.Condition(held()):
         pass
 
 
 WAITING: dict[str, Callable[[], object]] = {
     "with": _with_statement,
     "condition": _condition,
-    "acquire": lambda: held.acquire(),
-    "acquire, true": lambda: held.acquire(True),
-    "acquire, -1": lambda: held.acquire(timeout=-1),
+    "acquire": lambda: held().acquire(),
+    "acquire, true": lambda: held().acquire(True),
+    "acquire, -1": lambda: held().acquire(timeout=-1),
     "event": lambda: threading.Event().wait(),
     "queue": lambda: queue.Queue().get(),
     "simple queue": lambda: queue.SimpleQueue().get(),
@@ -41,8 +50,8 @@ WAITING: dict[str, Callable[[], object]] = {
 }
 NOT_WAITING: dict[str, Callable[[], object]] = {
     "sleep": lambda: time.sleep(20),
-    "acquire": lambda: held.acquire(True, 20),
-    "acquire, by name": lambda: held.acquire(timeout=20),
+    "acquire": lambda: held().acquire(True, 20),
+    "acquire, by name": lambda: held().acquire(timeout=20),
     "event": lambda: threading.Event().wait(20),
     "queue": lambda: queue.Queue().get(timeout=20),
     "simple queue": lambda: queue.SimpleQueue().get(True, 20),
@@ -85,7 +94,7 @@ def test_a_thread_that_goes_on_by_itself(name: str) -> None:
 
 def test_code_without_a_source_is_never_taken_to_wait() -> None:
     namespace: dict[str, Callable[[], object]] = {}
-    exec("def wait(): held.acquire()", globals(), namespace)
+    exec("def wait(): held().acquire()", globals(), namespace)
     assert not waits_for_lock(frame_of(namespace["wait"]))
 
 

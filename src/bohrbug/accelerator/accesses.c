@@ -284,6 +284,9 @@ static Slot globals_slots[] = {[NAMESPACE] = {"namespace", 0}, {0}};
 static PyObject *
 tell(What what, PyObject *owner, PyObject *key, bool is_write, PyObject *place)
 {
+    /* Of real threads another one may have taken it away since this one has looked. */
+    if (sink == NULL)
+        Py_RETURN_NONE;
     /* Another one may take its place while a task waits within. */
     PyObject *told_sink = Py_NewRef(sink);
     PyObject *result;

@@ -83,11 +83,14 @@ def is_own(frame: FrameType) -> bool:
     return type(name) is str and name.partition(".")[0] == _OWN
 
 
+_BEGINNINGS = frozenset({"Thread.run", "Thread._bootstrap_inner", "Thread._bootstrap"})
+
+
 def stack_of(frame: FrameType | None, most: int = DEEPEST) -> Stack:
-    """The lines that a thread is at, innermost first, without ours."""
+    """The lines that a thread is at, innermost first, without ours and how it began."""
     found: list[Frame] = []
     while frame is not None and len(found) < most:
-        if not is_own(frame):
+        if not is_own(frame) and frame.f_code.co_qualname not in _BEGINNINGS:
             code = frame.f_code
             found.append(Frame(code.co_filename, frame.f_lineno or 0, code.co_qualname))
         frame = frame.f_back
