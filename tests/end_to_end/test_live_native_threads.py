@@ -25,7 +25,7 @@ COUNTER = """
     counter = Counter()
 
     def work():
-        until = time.monotonic() + 2
+        until = time.monotonic() + 5
         while time.monotonic() < until:
             for _ in range(100):
                 counter.add()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from random import Random
+from typing import Any
 
 import pytest
 
@@ -24,6 +25,8 @@ from bohrbug.live.native_threads.traps import (
     merged,
     value_at,
 )
+from bohrbug.runtime.threads.rewrite import hooks
+from bohrbug.runtime.threads.rewrite.attributes import INSTANCE
 from bohrbug.runtime.threads.rewrite.place import Place
 
 
@@ -394,6 +397,27 @@ def test_sharing_forgets_when_there_is_too_much() -> None:
     for box in boxes[2:]:
         sharing.note(1, Access(box, Part.ATTRIBUTE, "value", True))
     assert not sharing.note(2, Access(boxes[1], Part.ATTRIBUTE, "value", False))
+
+
+def test_a_hook_whose_sink_another_thread_takes_away_tells_nobody() -> None:
+    """In C it called what was not there any more, and crashed."""
+
+    class TakingAway(dict[type, str]):
+        def __missing__(self, _: type) -> str:
+            hooks.set_sink(None)
+            return INSTANCE
+
+    told: list[str] = []
+
+    class Sink(Cues):
+        def attribute(self, owner: object, name: str, is_write: bool, place: Place) -> None:
+            told.append(name)
+
+    hooks.set_sink(Sink())
+    kinds: Any = TakingAway()
+    hooks.read_attribute(Box(), "value", kinds, PLACE)
+    assert not hooks.active
+    assert told == []
 
 
 # -- what is told ----------------------------------------------------------------------------------

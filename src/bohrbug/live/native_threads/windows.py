@@ -112,6 +112,7 @@ class Windows:
         self.budget = Budget(options.budget, now)
         self._until = math.inf if options.seconds is None else now + options.seconds
         self._length = _FIRST_GUESS
+        self._grow_at = 0.0
         self._switch_interval = sys.getswitchinterval()
         self._stopping = _thread.allocate_lock()
         self._stopped = _thread.allocate_lock()
@@ -153,9 +154,13 @@ class Windows:
 
     def _grow(self) -> None:
         """Give cue points to the functions that were called up to now."""
-        if self._discovery.has_news:
+        began = time.monotonic()
+        if self._discovery.has_news and began >= self._grow_at:
             self._instrumentation.rewrite([code for code, _ in self._discovery.take()])
             self._instrumentation.note_made()
+            ended = time.monotonic()
+            # To find the functions takes long in a large program, even for a single new one.
+            self._grow_at = ended + 9 * (ended - began)
 
     def _open_one(self) -> None:
         """Open a window, and wait until it is over; one of its threads closes it, or this one."""
