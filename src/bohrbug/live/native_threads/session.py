@@ -70,7 +70,8 @@ class _Run:
         interrupted = False
         if not faulthandler.is_enabled() and sys.__stderr__ is not None:
             faulthandler.enable(sys.__stderr__)
-        os.register_at_fork(after_in_child=self._forget)
+        if hasattr(os, "register_at_fork"):
+            os.register_at_fork(after_in_child=self._forget)
         for patches in self._patches:
             patches.install()
         self._windows.start()
