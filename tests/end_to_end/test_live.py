@@ -331,7 +331,8 @@ def test_what_is_forgotten_changes_nothing(folder: Folder) -> None:
         (("--window", "0", "fine.py"), "window must be at least 1"),
         (("no.py",), "there is no file no.py"),
         (("--attach", "fine.py"), "is not a valid integer range"),
-        (("--native-threads", "fine.py"), "--native-threads is not there yet"),
+        (("--attach", "1", "fine.py"), "--attach is for a process that runs already"),
+        (("--attach", "1", "--native-threads"), "--native-threads is for one that bohrbug starts"),
     ],
 )
 def test_what_can_not_be_done_is_said(
