@@ -39,3 +39,42 @@ def test_a_watchdog_ends_what_takes_too_long(native_build: Build) -> None:
     result = explored(native_build("timers.c"), "sleeps-too-long", strategy="dfs", causes=0)
     [failure] = result.failures
     assert failure.outcome.message == "died of SIGALRM"
+
+
+WRONG = (
+    "waits_for_time_of_the_processor",
+    "waits_to_be_profiled",
+    "counts_time_of_a_thread",
+    "ignores_overruns",
+    "takes_a_silent_timer_to_stop",
+)
+RIGHT = (
+    "adds_overruns_up",
+    "has_one_signal_pending",
+    "asks_a_silent_timer",
+    "counts_late_expirations",
+    "looks_at_the_descriptor",
+    "reads_the_clock",
+    "wakes_after_a_timer",
+    "sleeps_without_the_processor",
+    "asks_for_clocks",
+    "spins_until_profiled",
+    "yields_until",
+    "tries_until",
+)
+
+
+@pytest.mark.parametrize("what", WRONG)
+def test_wrong_use_of_a_timer_is_found(native_build: Build, what: str) -> None:
+    program = native_build("timer_kinds.c")
+    result = explored(program, what, executions=500, minimise=False, causes=0)
+    assert result.verdict.kind is VerdictKind.FAILED
+    assert result.failures[0].outcome.kind in (OutcomeKind.DEADLOCK, OutcomeKind.ASSERTION)
+
+
+@pytest.mark.parametrize("timeouts", ["early", "late"])
+@pytest.mark.parametrize("what", RIGHT)
+def test_right_use_of_a_timer_does_not_fail(native_build: Build, what: str, timeouts: str) -> None:
+    result = explored(native_build("timer_kinds.c"), what, executions=100, timeouts=timeouts)
+    assert not result.failures
+    assert result.verdict.kind in (VerdictKind.HOLDS, VerdictKind.NO_FAILURE_FOUND)

@@ -127,7 +127,7 @@ EXPORT int pthread_cond_timedwait(pthread_cond_t *condition, pthread_mutex_t *mu
 EXPORT int pthread_cond_clockwait(pthread_cond_t *condition, pthread_mutex_t *mutex,
                                   clockid_t clock, const struct timespec *time) {
     CONTROLLED(pthread_cond_clockwait, condition, mutex, clock, time);
-    if (!valid_time(time)) return EINVAL;
+    if (!can_wait_by(clock) || !valid_time(time)) return EINVAL;
     return condition_wait(condition, mutex, SITE, deadline_at(clock, time));
 }
 

@@ -283,7 +283,7 @@ EXPORT int pthread_mutex_timedlock(pthread_mutex_t *mutex, const struct timespec
 EXPORT int pthread_mutex_clocklock(pthread_mutex_t *mutex, clockid_t clock,
                                    const struct timespec *time) {
     CONTROLLED(pthread_mutex_clocklock, mutex, clock, time);
-    if (!valid_time(time)) return EINVAL;
+    if (!can_wait_by(clock) || !valid_time(time)) return EINVAL;
     return mutex_lock(mutex, SITE, deadline_at(clock, time));
 }
 

@@ -130,7 +130,7 @@ EXPORT int pthread_rwlock_timedrdlock(pthread_rwlock_t *lock, const struct times
 EXPORT int pthread_rwlock_clockrdlock(pthread_rwlock_t *lock, clockid_t clock,
                                       const struct timespec *time) {
     CONTROLLED(pthread_rwlock_clockrdlock, lock, clock, time);
-    if (!valid_time(time)) return EINVAL;
+    if (!can_wait_by(clock) || !valid_time(time)) return EINVAL;
     return read_lock(lock, SITE, deadline_at(clock, time));
 }
 
@@ -153,7 +153,7 @@ EXPORT int pthread_rwlock_timedwrlock(pthread_rwlock_t *lock, const struct times
 EXPORT int pthread_rwlock_clockwrlock(pthread_rwlock_t *lock, clockid_t clock,
                                       const struct timespec *time) {
     CONTROLLED(pthread_rwlock_clockwrlock, lock, clock, time);
-    if (!valid_time(time)) return EINVAL;
+    if (!can_wait_by(clock) || !valid_time(time)) return EINVAL;
     return write_lock(lock, SITE, deadline_at(clock, time));
 }
 

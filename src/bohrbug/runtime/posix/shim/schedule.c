@@ -19,6 +19,7 @@
 #include "stack.h"
 #include "standstill.h"
 #include "store_buffer.h"
+#include "timeouts.h"
 
 /* Operations in a row that nobody can tell of, after which there is a scheduling point all the same:
  * whoever makes no step is taken to be stuck. */
@@ -31,26 +32,9 @@ uint32_t current_resource(void) { return TASK_BIT | index_of(current); }
 static uint16_t enabled[MOST_TASKS], timed[MOST_TASKS];
 static uint32_t enabled_count, timed_count;
 
-/* Timeouts of a kind that does not come early: one that comes before those of all others, where nobody is
- * enabled.  Where nobody else can go on at all it would only end what hangs, unless it is waited for. */
-static uint32_t first_of_late(const uint16_t *late, uint32_t count) {
-    uint32_t first = NONE;
-    for (uint32_t i = 0; i < count; i++)
-        if (first == NONE || TASKS[late[i]].deadline < TASKS[first].deadline) first = late[i];
-    bool comes_first = timed_count > 0, is_awaited = false;
-    for (uint32_t i = 0; i < timed_count; i++)
-        comes_first &= TASKS[first].deadline <= TASKS[timed[i]].deadline;
-    for (uint32_t i = 0; i < segment->alive_count; i++) {
-        const struct task *task = &TASKS[segment->alive[i]];
-        is_awaited |= task->condition == SIGNAL_SENT && task->target & TASKS[first].target;
-    }
-    return comes_first || is_awaited ? first : NONE;
-}
-
 static void find_options(void) {
-    static uint16_t late[MOST_TASKS];
-    uint32_t late_count = 0;
     enabled_count = timed_count = 0;
+    timeouts_begin();
     if (current && current->condition == DONE) {
         enabled[enabled_count++] = (uint16_t)index_of(current);
         return;
@@ -59,23 +43,18 @@ static void find_options(void) {
         uint16_t index = segment->alive[i];
         struct task *task = &TASKS[index];
         if (task->condition == ALWAYS || is_ready(task)) enabled[enabled_count++] = index;
-        else if (task->deadline == NO_DEADLINE) continue;
-        else if (task->fires_late) late[late_count++] = index;
-        else timed[timed_count++] = index;
+        else if (task->deadline != NO_DEADLINE) timeouts_add(index);
     }
-    if (late_count && !enabled_count) {
-        uint32_t first = first_of_late(late, late_count);
-        if (first != NONE) timed[timed_count++] = (uint16_t)first;
-    }
-    if (segment->late_timeouts && timed_count) {
-        if (enabled_count) {
-            timed_count = 0;
-        } else {
-            struct options all = {enabled, timed, 0, timed_count};
-            timed[0] = (uint16_t)earliest(&all);
-            timed_count = 1;
-        }
-    }
+    timed_count = timeouts_find(enabled, &enabled_count, timed);
+}
+
+/* All enabled tasks only wait: as if nobody were enabled. */
+static void let_time_pass(void) {
+    uint32_t first = timeout_of_idlers(enabled, enabled_count);
+    if (first == NONE) return;
+    enabled_count = 0;
+    timed_count = 1;
+    timed[0] = (uint16_t)first;
 }
 
 /* Gives up the replay (CHESS, section 4.2). */
@@ -162,7 +141,8 @@ static struct task *choose_step(uint32_t running, bool yielded) {
         yielded = true;
         fairness_has_run_long(running);
     }
-    if (yielded || segment->fairness_active) {
+    if (yielded) let_time_pass();
+    if (enabled_count && (yielded || segment->fairness_active)) {
         if (yielded) fairness_yielded(running, enabled, enabled_count);
         if (segment->fairness_active) enabled_count = fairness_filter(enabled, enabled_count);
     }
@@ -177,7 +157,7 @@ static struct task *choose_step(uint32_t running, bool yielded) {
     if (index != running) segment->slice_began = step;
     if (timed_count && !option_is_enabled(&options, index)) {
         chosen->timed_out = 1;
-        clock_advance(chosen->deadline);
+        clock_advance(chosen->deadline, chosen->fires == WITH_PROCESSOR);
     }
     if (segment->fairness_active) fairness_scheduled(index);
     chosen->last_run = segment->steps;

@@ -133,6 +133,16 @@ enum doubt { REPEATED_YIELD = 1, LONG_RUN = 2 };
 
 enum task_state { UNUSED, PREPARED, ALIVE, OVER };
 
+/* When a timeout may fire, see timeouts.c; those from ON_TIME on are of timers that the kernel keeps. */
+enum firing {
+    ANY_TIME,
+    LAST_RESORT,     /* only where nobody is enabled, and in the order of time */
+    NOT_AT_ALL,
+    ON_TIME,         /* nobody sees a moment at which it has not fired yet */
+    ON_TIME_AGAIN,   /* the same, for a timer that has fired before */
+    WITH_PROCESSOR,  /* only while `computes` could run, or anybody of the process where that is NONE */
+};
+
 struct task {
     uint32_t turn;             /* a futex, see `enum turn` */
     uint32_t state;
@@ -160,7 +170,7 @@ struct task {
     uint8_t detached, joined, main;
     uint8_t restarts;          /* a call that a handler has interrupted is to go on waiting */
     uint32_t looks;            /* fruitless ones in a row */
-    uint32_t fires_late;       /* its timeout is an option only where nobody is enabled, and in the order of time */
+    uint32_t fires;            /* enum firing: when its timeout may fire */
     uint64_t seen_changes;
     uint32_t last_yield, last_run;
     uint32_t begun;
@@ -172,6 +182,7 @@ struct task {
     uint32_t unheeded;         /* yields in a row that held it back by nothing */
     uint16_t has_looked;       /* in vain, and `stood` is from then */
     uint16_t doubted;          /* enum doubt: it is held back, and may not be waiting for anything */
+    uint32_t computes;         /* whose time of the processor its timeout counts, see WITH_PROCESSOR */
     char name[NAME_LENGTH];
 };
 
@@ -330,6 +341,7 @@ struct header {
     uint32_t tso_given_up;     /* there were several processes, and no store buffers any more */
     uint32_t overlaps;         /* memory was accessed under several names: see note_bytes */
     uint64_t now;              /* nanoseconds of virtual time */
+    uint64_t slept;            /* ... in which nobody used the processor */
     uint64_t changes;          /* operations that made progress possible */
     struct policy_state policy_state;
     uint32_t slice_began, fairness_active;
@@ -347,6 +359,9 @@ struct header {
     uint32_t idle_timeouts;    /* fired in a row with nothing else between them */
     uint32_t idle_looked_at;   /* steps before this one were looked at for that */
     uint64_t idle_since;       /* virtual time of the last step that was more */
+    uint64_t idle_changes;     /* `changes` when the yields of `idle_yields` began */
+    uint32_t idle_yields;      /* in a row without a change, while a timeout could fire */
+    uint32_t timers;           /* tasks that are timers of the kernel, made so far */
     uint32_t looks_closely;    /* nobody is enabled: see look_closely */
     uint32_t releases;         /* what may let a call go on that would have blocked (TRIED) */
     uint32_t timers_run;       /* ... and whether one was set that ends in a signal */

@@ -101,7 +101,7 @@ EXPORT int sem_timedwait(sem_t *semaphore, const struct timespec *time) {
 
 EXPORT int sem_clockwait(sem_t *semaphore, clockid_t clock, const struct timespec *time) {
     CONTROLLED(sem_clockwait, semaphore, clock, time);
-    if (!valid_time(time)) {
+    if (!can_wait_by(clock) || !valid_time(time)) {
         errno = EINVAL;
         return -1;
     }

@@ -53,18 +53,20 @@ static ALWAYS_INLINE struct found find_enabled(const struct step *last) {
     uint16_t *enabled = POOL + segment->pool_used;
     const uint16_t *known = POOL + last->options;
     uint32_t count = 0, alive_count = segment->alive_count, different = 0;
-    bool could_fire = false;
+    bool could_fire = false, of_kernel = false;
     for (uint32_t i = 0; i < alive_count; i++) {
         uint16_t index = segment->alive[i];
         struct task *task = &TASKS[index];
         if (task->condition != ALWAYS && !is_ready(task)) {
-            could_fire |= task->deadline != NO_DEADLINE && !task->fires_late;
+            if (task->deadline == NO_DEADLINE || task->fires == LAST_RESORT) continue;
+            could_fire = true;
+            of_kernel |= task->fires >= ON_TIME;
             continue;
         }
         different |= (uint32_t)index ^ known[count];
         enabled[count++] = index;
     }
-    if (could_fire && !segment->late_timeouts) count = 0;
+    if (could_fire && (of_kernel || !segment->late_timeouts)) count = 0;
     return (struct found){enabled, count,
                           !different && last->enabled == count && !last->timed &&
                               last->kind != CHOOSE};

@@ -18,6 +18,7 @@
 #include "schedule.h"
 #include "snapshot.h"
 #include "spare.h"
+#include "timeouts.h"
 #include "timers.h"
 
 static void on_nudge(int number, siginfo_t *info, void *context) {
@@ -40,6 +41,7 @@ static void on_nudge(int number, siginfo_t *info, void *context) {
 #endif
     segment->nudges++;
     segment->nudge_steps++;
+    time_has_passed();
     perform(YIELD, current_resource(), site);
     errno = error;
 }
@@ -243,14 +245,18 @@ EXPORT int sigwait(const sigset_t *set, int *number) {
 EXPORT int sigwaitinfo(const sigset_t *set, siginfo_t *info) {
     CONTROLLED(sigwaitinfo, set, info);
     wait_until_sent(bits(set), NO_DEADLINE, SITE);
-    return REAL(sigwaitinfo)(set, info);
+    int number = REAL(sigwaitinfo)(set, info);
+    if (number > 0 && info) timer_signal_taken(info);
+    return number;
 }
 
 EXPORT int sigtimedwait(const sigset_t *set, siginfo_t *info, const struct timespec *time) {
     CONTROLLED(sigtimedwait, set, info, time);
     wait_until_sent(bits(set), time ? deadline_after(time) : NO_DEADLINE, SITE);
     struct timespec now = {0, 0};
-    return REAL(sigtimedwait)(set, info, &now);
+    int number = REAL(sigtimedwait)(set, info, &now);
+    if (number > 0 && info) timer_signal_taken(info);
+    return number;
 }
 
 /* Whether a signal that nobody blocks has an effect. */

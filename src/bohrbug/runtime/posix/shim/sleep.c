@@ -90,7 +90,8 @@ EXPORT int nanosleep(const struct timespec *time, struct timespec *left) {
 EXPORT int clock_nanosleep(clockid_t clock, int flags, const struct timespec *time,
                            struct timespec *left) {
     CONTROLLED(clock_nanosleep, clock, flags, time, left);
-    if (!valid_time(time)) return EINVAL;
+    if (!valid_time(time) || clock == CLOCK_THREAD_CPUTIME_ID) return EINVAL;
+    if (clock_refuses(clock)) return clock_refuses(clock);
     uint64_t until = flags & TIMER_ABSTIME ? deadline_at(clock, time) : deadline_after(time);
     if (sleep_until(until, SITE)) return 0;
     if (!(flags & TIMER_ABSTIME)) tell_rest(until, left);

@@ -231,7 +231,7 @@ static bool waits_in_reality(bool timed, const uint64_t *before) {
         if (outsider < MAY_COME && !gets_there) return timed || anybody_ready();
         if (is_fragment) fragment_over(AT_WAIT);
         live->met_outside |= outsider >= MAY_COME;
-        if (outsider >= MAY_COME) clock_advance(from + passed);
+        if (outsider >= MAY_COME) clock_advance(from + passed, false);
         if (timed && segment->now >= deadline) return true;
         let_fatal_signals_in(before);
         struct timespec rest = {0, (long)pause};

@@ -176,7 +176,7 @@ EXPORT int pthread_clockjoin_np(pthread_t thread, void **result, clockid_t clock
                                 const struct timespec *time) {
     CONTROLLED(pthread_clockjoin_np, thread, result, clock, time);
     if (!time) return thread_join(thread, result, SITE, NO_DEADLINE);
-    if (!valid_time(time)) return EINVAL;
+    if (!can_wait_by(clock) || !valid_time(time)) return EINVAL;
     return thread_join(thread, result, SITE, deadline_at(clock, time));
 }
 

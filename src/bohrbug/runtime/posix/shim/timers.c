@@ -1,11 +1,9 @@
 #include "timers.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <string.h>
-#include <sys/eventfd.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/timerfd.h>
@@ -20,102 +18,43 @@
 #include "short_way.h"
 #include "signals.h"
 #include "thread.h"
+#include "timer.h"
 
 /* Seconds for which it is worth to wait in real time: what takes longer is there to end what hangs. */
 #define SOON 5
-#define MOST_TIMERS 256
-#define ITIMERS 3
 /* Of timer_t: no number that the kernel gives, and no address. */
 #define FIRST_ID 0x5E000000u
 #define NEVER_AGAIN 0
 
-enum way { TO_PROCESS, TO_THREAD, NEW_THREAD, ON_DESCRIPTOR_OF_ITS_OWN, IN_SILENCE };
-
-static struct timer {
-    bool is_used, is_armed;
-    bool sleeps;               /* its task waits for the deadline, or to be armed again */
-    bool is_blocked;           /* whoever armed it blocks its signal */
-    enum way way;
-    int number, thread, fd;
-    union sigval value;
-    void (*function)(union sigval);
-    clockid_t clock;
-    uint64_t deadline, interval;
-    struct task *task;         /* once it was armed */
-} timers[MOST_TIMERS];
+struct timer timers[MOST_TIMERS];
 
 static const int signal_of_itimer[ITIMERS] = {SIGALRM, SIGVTALRM, SIGPROF};
 
-static uint64_t bit(int number) { return (uint64_t)1 << (number - 1); }
-
-/* -- firing: nobody comes between the moment and what the kernel does then ----------------- */
-
-static void send_signal(const struct timer *timer) {
-    siginfo_t info;
-    memset(&info, 0, sizeof info);
-    info.si_signo = timer->number;
-    /* The kernel says SI_KERNEL for alarm, and lets nobody else say so. */
-    info.si_code = SI_TIMER;
-    info.si_value = timer->value;
-    struct task *to = NULL;
-    for (uint32_t i = 0; timer->way == TO_THREAD && i < segment->alive_count; i++) {
-        struct task *task = &TASKS[segment->alive[i]];
-        if (task->process == this_process && task->thread == timer->thread) to = task;
-    }
-    uint32_t meant = to ? index_of(to) : PROCESSES[this_process].main_task;
-    if (order_is_kept()) order_publish(TASK_BIT | meant);
-    if (to) to->signals |= bit(timer->number);
-    else PROCESSES[this_process].signals |= bit(timer->number);
-    long pid = syscall(SYS_getpid);
-    if (timer->way == TO_PROCESS) syscall(SYS_rt_sigqueueinfo, pid, timer->number, &info);
-    else syscall(SYS_rt_tgsigqueueinfo, pid, timer->thread, timer->number, &info);
+/* One whose signal would end the program is there to end what hangs: it does not come early.  One of processor time
+ * does not end what hangs, as that takes none. */
+static enum firing firing_of(const struct timer *timer, bool has_fired) {
+    bool ends = sends_signals(timer) && !timer->is_blocked &&
+                !(PROCESSES[this_process].handled & signal_bit(timer->number));
+    if (is_of_processor(timer->clock)) return ends ? NOT_AT_ALL : WITH_PROCESSOR;
+    if (ends) return LAST_RESORT;
+    return has_fired ? ON_TIME_AGAIN : ON_TIME;
 }
 
-struct expiry {
-    void (*function)(union sigval);
-    union sigval value;
-};
-
-static void *run_function(void *taken) {
-    struct expiry expiry = *(struct expiry *)taken;
-    free(taken);
-    expiry.function(expiry.value);
-    return NULL;
+void timers_look_at_handlers(void) {
+    for (size_t i = 0; i < MOST_TIMERS; i++)
+        if (timers[i].task) timers[i].task->fires = firing_of(&timers[i], timers[i].task->fires == ON_TIME_AGAIN);
 }
 
-static void start_thread(const struct timer *timer) {
-    pthread_attr_t attributes;
-    inside++;
-    struct expiry *expiry = malloc(sizeof *expiry);
-    bool can = expiry && pthread_attr_init(&attributes) == 0;
-    inside--;
-    if (!can) return;
-    *expiry = (struct expiry){timer->function, timer->value};
-    pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-    pthread_t thread;
-    if (thread_create(&thread, &attributes, run_function, expiry, current->site)) free(expiry);
-    pthread_attr_destroy(&attributes);
+/* The moment of a timer, as the tasks' deadlines have it. */
+static uint64_t deadline_of(const struct timer *timer) {
+    return timer->deadline + (is_of_processor(timer->clock) ? segment->slept : 0);
 }
 
-static void fire(const struct timer *timer) {
-    switch (timer->way) {
-    case TO_PROCESS: case TO_THREAD:
-        send_signal(timer);
-        break;
-    case NEW_THREAD:
-        start_thread(timer);
-        break;
-    case ON_DESCRIPTOR_OF_ITS_OWN: {
-        uint64_t one = 1;
-        struct pollfd descriptor = {timer->fd, POLLOUT, 0};
-        if (REAL(poll)(&descriptor, 1, 0) > 0 && REAL(write)(timer->fd, &one, sizeof one) > 0)
-            segment->releases++;
-        segment->fd_changes++;
-        break;
-    }
-    case IN_SILENCE:
-        break;
-    }
+/* How often it has expired, after its deadline. */
+static uint64_t expirations(const struct timer *timer) {
+    uint64_t now = clock_now(timer->clock);
+    if (!timer->interval || now < timer->deadline) return 1;
+    return 1 + (now - timer->deadline) / timer->interval;
 }
 
 /* What the task of a timer does whenever it has its turn. */
@@ -125,12 +64,15 @@ static void *run_timer(void *own) {
     for (;;) {
         timer->sleeps = false;
         if (order_is_kept()) order_learn(current_resource());
+        uint64_t times = expirations(timer);
         /* One that is set again meanwhile is as new. */
         timer->is_armed = timer->interval != NEVER_AGAIN;
-        timer->deadline += timer->interval;
-        fire(timer);
+        timer->deadline += times * timer->interval;
+        current->fires = firing_of(timer, true);
+        timer_fires(timer, times + timer->missed);
+        timer->missed = 0;
         timer->sleeps = true;
-        struct waiting waiting = {NEVER, timer->number ? bit(timer->number) : 0, timer->deadline,
+        struct waiting waiting = {NEVER, timer->number ? signal_bit(timer->number) : 0, deadline_of(timer),
                                   false, false};
         if (timer->is_armed) perform_when(SLEEP, current_resource(), current->spawned_at, waiting);
         else schedule_rest();
@@ -139,18 +81,6 @@ static void *run_timer(void *own) {
 }
 
 /* -- setting -------------------------------------------------------------------------------------- */
-
-/* One whose signal would end the program is there to end what hangs: it does not come early. */
-static bool fires_late(const struct timer *timer) {
-    bool signals = timer->way == TO_PROCESS || timer->way == TO_THREAD;
-    return signals && !timer->is_blocked &&
-           !(PROCESSES[this_process].handled & bit(timer->number));
-}
-
-void timers_look_at_handlers(void) {
-    for (size_t i = 0; i < MOST_TIMERS; i++)
-        if (timers[i].task) timers[i].task->fires_late = fires_late(&timers[i]);
-}
 
 static bool make_task(struct timer *timer, uint64_t site) {
     struct task *task = task_prepare(current, this_process);
@@ -170,6 +100,7 @@ static bool make_task(struct timer *timer, uint64_t site) {
         task_discard(task);
         return false;
     }
+    segment->timers++;
     timer->task = task;
     timer->sleeps = true;
     return true;
@@ -189,9 +120,10 @@ static void arm(struct timer *timer, uint64_t deadline, uint64_t interval) {
     task->kind = SLEEP;
     task->resource = TASK_BIT | index_of(task);
     task->condition = NEVER;
-    task->target = timer->number ? bit(timer->number) : 0;
-    task->deadline = deadline;
-    task->fires_late = fires_late(timer);
+    task->target = timer->number ? signal_bit(timer->number) : 0;
+    task->deadline = deadline_of(timer);
+    task->fires = firing_of(timer, false);
+    task->computes = timer->computes;
     if (task->state != ALIVE) task_enliven(task);
     look_again();
 }
@@ -204,11 +136,22 @@ static uint64_t nanoseconds(const struct timespec *time) {
     return (uint64_t)time->tv_sec * SECOND + (uint64_t)time->tv_nsec;
 }
 
+/* How long it is until the timer fires, and how often it does. */
 static struct itimerspec rest_of(const struct timer *timer) {
-    if (!timer->is_armed) return (struct itimerspec){{0, 0}, {0, 0}};
-    /* One that is late has not come yet. */
-    uint64_t left = timer->deadline > segment->now ? timer->deadline - segment->now : 1;
-    return (struct itimerspec){span(timer->interval), span(left)};
+    static const struct itimerspec none;
+    if (!timer->is_armed) return none;
+    uint64_t now = clock_now(timer->clock), left = 1, interval = timer->interval;
+    if (timer->deadline > now) left = timer->deadline - now;
+    else if (interval) left = interval - (now - timer->deadline) % interval;
+    /* Nothing comes of it, so that nobody has noticed. */
+    else if (timer->way == IN_SILENCE) return none;
+    return (struct itimerspec){span(interval), span(left)};
+}
+
+/* As the program asks for it, which takes time, as each reading of a clock does. */
+static struct itimerspec read_rest_of(const struct timer *timer) {
+    clock_read(timer->clock);
+    return rest_of(timer);
 }
 
 static int set(struct timer *timer, bool is_absolute, const struct itimerspec *value,
@@ -218,8 +161,7 @@ static int set(struct timer *timer, bool is_absolute, const struct itimerspec *v
         return -1;
     }
     bool arms = value->it_value.tv_sec || value->it_value.tv_nsec;
-    bool signals = timer->way == TO_PROCESS || timer->way == TO_THREAD;
-    if (arms && signals) {
+    if (arms && sends_signals(timer)) {
         prefers_kernel_threads("a timer that sends a signal");
         segment->signals_matter = 1;
         sigset_t mask;
@@ -233,18 +175,15 @@ static int set(struct timer *timer, bool is_absolute, const struct itimerspec *v
     if (timer->task) perform(SET, TASK_BIT | index_of(timer->task), site);
     if (before) *before = rest_of(timer);
     disarm(timer);
-    if (timer->way == ON_DESCRIPTOR_OF_ITS_OWN) {
-        uint64_t times;
-        int flags = fcntl(timer->fd, F_GETFL);
-        struct pollfd descriptor = {timer->fd, POLLIN, 0};
-        if (flags >= 0 && REAL(poll)(&descriptor, 1, 0) > 0 &&
-            REAL(read)(timer->fd, &times, sizeof times) < 0)
-            return -1;
-    }
+    timer->missed = timer->late = timer->later = 0;
+    if (timer->way == ON_DESCRIPTOR_OF_ITS_OWN) timer_descriptor_clears(timer->fd);
     if (!arms) return 0;
     uint64_t deadline = is_absolute ? deadline_at(timer->clock, &value->it_value)
                                     : deadline_after(&value->it_value);
+    if (is_of_processor(timer->clock)) deadline -= deadline < segment->slept ? deadline : segment->slept;
     uint64_t interval = nanoseconds(&value->it_interval);
+    if (is_absolute && interval)
+        timer->missed = before_beginning(timer->clock, &value->it_value) / interval;
     if (timer->way == IN_SILENCE) {
         timer->is_armed = true;
         timer->deadline = deadline;
@@ -271,7 +210,8 @@ static struct timer *itimer(int which) {
     timer->is_used = true;
     timer->way = TO_PROCESS;
     timer->number = signal_of_itimer[which];
-    timer->clock = CLOCK_MONOTONIC;
+    timer->clock = which == ITIMER_REAL ? CLOCK_MONOTONIC : CLOCK_PROCESS_CPUTIME_ID;
+    timer->computes = NONE;
     return timer;
 }
 
@@ -305,7 +245,7 @@ EXPORT int setitimer(__itimer_which_t which, const struct itimerval *value,
 EXPORT int getitimer(__itimer_which_t which, struct itimerval *value) {
     CONTROLLED(getitimer, which, value);
     if ((int)which < 0 || (int)which >= ITIMERS) return REAL(getitimer)(which, value);
-    struct itimerspec rest = rest_of(&timers[which]);
+    struct itimerspec rest = read_rest_of(&timers[which]);
     *value = rounded(&rest);
     return 0;
 }
@@ -328,6 +268,19 @@ EXPORT useconds_t ualarm(useconds_t value, useconds_t interval) {
 
 /* -- timer_create --------------------------------------------------------------------------------- */
 
+/* The task whose time of the processor a clock counts, or NONE. */
+static uint32_t whose_time(clockid_t clock) {
+    if (clock == CLOCK_THREAD_CPUTIME_ID) return index_of(current);
+    /* As the kernel makes them: the number, inverted, and whether it is that of a thread. */
+    if (clock >= 0 || !(clock & 4)) return NONE;
+    int thread = ~(clock >> 3);
+    for (uint32_t i = 0; thread && i < segment->alive_count; i++) {
+        const struct task *task = &TASKS[segment->alive[i]];
+        if (task->process == this_process && task->thread == thread) return segment->alive[i];
+    }
+    return index_of(current);
+}
+
 static struct timer *known(timer_t id) {
     uintptr_t number = (uintptr_t)id - FIRST_ID;
     return number < MOST_TIMERS && timers[number].is_used ? &timers[number] : NULL;
@@ -335,13 +288,18 @@ static struct timer *known(timer_t id) {
 
 EXPORT int timer_create(clockid_t clock, struct sigevent *event, timer_t *id) {
     CONTROLLED(timer_create, clock, event, id);
+    if (clock_refuses(clock)) {
+        errno = clock_refuses(clock);
+        return -1;
+    }
     struct timer *timer = unused_timer();
     if (!timer) {
         errno = EAGAIN;
         return -1;
     }
     struct task *task = timer->task;
-    *timer = (struct timer){.is_used = true, .clock = clock, .task = task, .sleeps = task};
+    *timer = (struct timer){.is_used = true, .clock = clock, .task = task, .sleeps = task,
+                            .computes = whose_time(clock)};
     *id = (timer_t)(uintptr_t)(FIRST_ID + (uintptr_t)(timer - timers));
     timer->number = event ? event->sigev_signo : SIGALRM;
     if (event) timer->value = event->sigev_value;
@@ -368,8 +326,7 @@ EXPORT int timer_create(clockid_t clock, struct sigevent *event, timer_t *id) {
         errno = EINVAL;
         return -1;
     }
-    if ((timer->way == TO_PROCESS || timer->way == TO_THREAD) &&
-        (timer->number < 1 || timer->number > 64)) {
+    if (sends_signals(timer) && (timer->number < 1 || timer->number > 64)) {
         timer->is_used = false;
         errno = EINVAL;
         return -1;
@@ -388,13 +345,14 @@ EXPORT int timer_settime(timer_t id, int flags, const struct itimerspec *value,
 EXPORT int timer_gettime(timer_t id, struct itimerspec *value) {
     struct timer *timer = controlled() ? known(id) : NULL;
     if (!timer) return REAL(timer_gettime)(id, value);
-    *value = rest_of(timer);
+    GUARD;
+    *value = read_rest_of(timer);
     return 0;
 }
 
 EXPORT int timer_getoverrun(timer_t id) {
     struct timer *timer = controlled() ? known(id) : NULL;
-    return timer ? 0 : REAL(timer_getoverrun)(id);
+    return timer ? timer_overruns(timer) : REAL(timer_getoverrun)(id);
 }
 
 EXPORT int timer_delete(timer_t id) {
@@ -419,13 +377,15 @@ static struct timer *timer_of(int fd) {
 EXPORT int timerfd_create(clockid_t clock, int flags) {
     CONTROLLED(timerfd_create, clock, flags);
     struct timer *timer = unused_timer();
-    if (!timer || flags & ~(TFD_NONBLOCK | TFD_CLOEXEC)) {
-        errno = timer ? EINVAL : EMFILE;
+    if (!timer) {
+        errno = EMFILE;
         return -1;
     }
-    /* It is read in the same way: how often it fired, which is then forgotten. */
-    int fd = eventfd(0, (flags & TFD_NONBLOCK ? EFD_NONBLOCK : 0) |
-                            (flags & TFD_CLOEXEC ? EFD_CLOEXEC : 0));
+    /* Who is refused this clock or these flags is told so by the kernel. */
+    int asked = REAL(timerfd_create)(clock, flags);
+    if (asked < 0) return -1;
+    REAL(close)(asked);
+    int fd = REAL(timerfd_create)(CLOCK_REALTIME, flags);
     if (fd < 0) return -1;
     struct task *task = timer->task;
     *timer = (struct timer){.is_used = true, .clock = clock, .task = task, .sleeps = task};
@@ -445,7 +405,8 @@ EXPORT int timerfd_settime(int fd, int flags, const struct itimerspec *value,
 EXPORT int timerfd_gettime(int fd, struct itimerspec *value) {
     struct timer *timer = controlled() ? timer_of(fd) : NULL;
     if (!timer) return REAL(timerfd_gettime)(fd, value);
-    *value = rest_of(timer);
+    GUARD;
+    *value = read_rest_of(timer);
     return 0;
 }
 

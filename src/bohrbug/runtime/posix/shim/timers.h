@@ -3,6 +3,7 @@
 #ifndef BOHRBUG_TIMERS_H
 #define BOHRBUG_TIMERS_H
 
+#include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -15,6 +16,8 @@ bool timer_ends_soon(uint64_t signals);
 void timers_forget(void);
 /* The program handles other signals than before. */
 void timers_look_at_handlers(void);
+/* A signal was waited for and taken: if a timer has sent it, it says how often that has expired since. */
+void timer_signal_taken(siginfo_t *info);
 /* A descriptor is about to be closed. */
 void timer_closed(int fd);
 /* The program is about to become another one, which keeps its alarm; or could not. */
