@@ -19,12 +19,15 @@ HOOKED = ("-fsanitize=thread", "-fno-builtin")
 
 PROCESS_WIDE = ("folder", "path", "mask", "environment", "locale", "handler")
 FILES = ("position", "size", "name", "renamed", "content", "stream", "lines", "processes")
+STREAMS = ("numbers", "wide")
+FOLDERS = ("read-folder", "listed-folder")
+COPIES = ("copied", "sent")
 BLOCKS = ("strcpy", "strncpy", "memcpy", "snprintf", "read", "write", "qsort")
 MEMORY = ("mmap", "shmat")
 
 PROGRAMS = [
     *(("process_wide.c", (), mode) for mode in PROCESS_WIDE),
-    *(("shared_files.c", (), mode) for mode in FILES),
+    *(("shared_files.c", (), mode) for mode in (*FILES, *STREAMS, *FOLDERS, *COPIES)),
     *(("blocks_of_bytes.c", HOOKED, mode) for mode in BLOCKS),
     *(("memory_of_processes.c", HOOKED, mode) for mode in MEMORY),
 ]
@@ -49,6 +52,22 @@ def test_under_a_lock_nothing_comes_between(
     result = explored(program, mode, "guarded", strategy="dpor", predict=0)
     assert not result.failures
     assert result.verdict.reason.startswith("every schedule was executed")
+
+
+@pytest.mark.parametrize("mode", FOLDERS)
+def test_listing_a_folder_depends_on_the_names_in_it(native_build: Build, mode: str) -> None:
+    program = native_build("shared_files.c")
+    result = explored(program, mode, strategy="dpor", predict=0, causes=0, minimise=False)
+    assert [failure.outcome.kind for failure in result.failures] == [OutcomeKind.ASSERTION]
+
+
+@pytest.mark.parametrize("mode", ["right", "waits-for-more"])
+def test_formats_are_read_from_pipes(native_build: Build, mode: str) -> None:
+    result = explored(native_build("scans_pipes.c"), mode, strategy="dfs", executions=300)
+    if mode == "right":
+        assert not result.failures
+    else:
+        assert result.failures[0].outcome.kind is OutcomeKind.DEADLOCK
 
 
 @pytest.mark.parametrize("mode", MEMORY)

@@ -1,14 +1,17 @@
 /* Regular files and streams that two tasks use, in a folder of their own; with a second argument under a lock. */
 #include <assert.h>
+#include <dirent.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/sendfile.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <wchar.h>
 
 static const char *mode;
 static int guarded, fd;
@@ -23,6 +26,35 @@ static void count_up(int file) {
     pread(file, &digit, 1, 0);
     digit++;
     pwrite(file, &digit, 1, 0);
+}
+
+static int entries_read(void) {
+    DIR *folder = opendir(".");
+    int count = 0;
+    while (readdir(folder)) count++;
+    closedir(folder);
+    return count;
+}
+
+static int entries_listed(void) {
+    struct dirent **entries;
+    int count = scandir(".", &entries, NULL, NULL);
+    for (int i = 0; i < count; i++) free(entries[i]);
+    free(entries);
+    return count;
+}
+
+/* What is copied twice is the same. */
+static void copy_twice(int sends) {
+    int copy = open("copy", O_CREAT | O_RDWR | O_TRUNC, 0600);
+    char text[2];
+    for (int i = 0; i < 2; i++) {
+        off_t from = 0;
+        if (sends) assert(sendfile(copy, fd, &from, 1) == 1);
+        else assert(copy_file_range(fd, &from, copy, NULL, 1, 0) == 1);
+    }
+    assert(pread(copy, text, 2, 0) == 2 && text[0] == text[1]);
+    close(copy);
 }
 
 static void *first(void *unused) {
@@ -53,6 +85,19 @@ static void *first(void *unused) {
         char line[8], next[8];
         assert(fgets(line, sizeof line, stream) && fgets(next, sizeof next, stream));
         assert(next[0] == line[0] + 1);
+    } else if (is("numbers")) {
+        int number, next;
+        assert(fscanf(stream, "%d", &number) == 1 && fscanf(stream, "%d", &next) == 1);
+        assert(next == number + 1);
+    } else if (is("wide")) {
+        fputwc(L'1', stream);
+        fputwc(L'2', stream);
+    } else if (is("read-folder")) {
+        assert(entries_read() == entries_read());
+    } else if (is("listed-folder")) {
+        assert(entries_listed() == entries_listed());
+    } else if (is("copied") || is("sent")) {
+        copy_twice(is("sent"));
     }
     if (guarded) pthread_mutex_unlock(&lock);
     return unused;
@@ -77,6 +122,17 @@ static void *second(void *unused) {
     } else if (is("lines")) {
         char line[8];
         fgets(line, sizeof line, stream);
+    } else if (is("numbers")) {
+        int number;
+        assert(fscanf(stream, "%d", &number) == 1);
+    } else if (is("wide")) {
+        fputwc(L'x', stream);
+    } else if (is("read-folder")) {
+        close(open("made", O_CREAT | O_WRONLY, 0600));
+    } else if (is("listed-folder")) {
+        unlink("file");
+    } else if (is("copied") || is("sent")) {
+        pwrite(fd, "z", 1, 0);
     }
     if (guarded) pthread_mutex_unlock(&lock);
     return unused;
@@ -100,9 +156,11 @@ int main(int count, char **arguments) {
     guarded = count > 2;
     assert(mkdtemp(folder) && chdir(folder) == 0);
     fd = open("file", O_CREAT | O_RDWR, 0600);
-    const char *content = is("content") || is("processes") ? "0" : is("lines") ? "a\nb\nc\n" : "abc";
+    const char *content = is("content") || is("processes") ? "0" : is("lines") ? "a\nb\nc\n"
+                          : is("numbers") ? "1 2 3 4\n" : "abc";
     pwrite(fd, content, strlen(content), 0);
-    stream = fopen(is("lines") ? "file" : "text", is("lines") ? "r" : "w+");
+    int is_read = is("lines") || is("numbers");
+    stream = fopen(is_read ? "file" : "text", is_read ? "r" : "w+");
     if (is("processes")) {
         in_two_processes();
     } else {
@@ -116,7 +174,11 @@ int main(int count, char **arguments) {
         rewind(stream);
         assert(fgets(text, sizeof text, stream) && strcmp(text, "1x2"));
     }
-    unlink("file"), unlink("made"), unlink("moved"), unlink("text");
+    if (is("wide")) {
+        fflush(stream);
+        assert(pread(fileno(stream), text, 3, 0) == 3 && strcmp(text, "1x2"));
+    }
+    unlink("copy"), unlink("file"), unlink("made"), unlink("moved"), unlink("text");
     rmdir(folder);
     return 0;
 }

@@ -9,6 +9,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <string.h>
@@ -19,6 +20,7 @@
 #include "accesses.h"
 #include "descriptors.h"
 #include "fnv.h"
+#include "folders.h"
 #include "process_state.h"
 #include "real.h"
 #include "trying.h"
@@ -73,6 +75,7 @@ void file_name_operation(enum kind kind, int folder, const char *path, uint64_t 
     /* Where the path begins, another thread may change. */
     if (folder == AT_FDCWD && *path != '/') process_state_operation(INSPECT, WORKING_DIRECTORY, site);
     struct resource *name = resource_named(FILE_NAMES, key_of_last_part(path), NAME, site);
+    if (kind != INSPECT) current->also = folder_of(folder, path, site);
     perform(kind, resource_index(name), site);
 }
 
@@ -128,6 +131,34 @@ ON_FILE(SET, int, posix_fallocate, (int fd, off_t offset, off_t size), fd, fd, o
 ON_FILE(SET, int, posix_fallocate64, (int fd, off64_t offset, off64_t size), fd, fd, offset, size)
 ON_FILE(INSPECT, int, fstat, (int fd, struct stat *status), fd, fd, status)
 ON_FILE(INSPECT, int, fstat64, (int fd, struct stat64 *status), fd, fd, status)
+
+/* From one file to another, or to a pipe or a socket, which may have no room for all. */
+static ssize_t send_file(int to, int from, off64_t *at, size_t count, uint64_t site) {
+    file_operation(at ? INSPECT : SET, from, site);
+    file_operation(SET, to, site);
+    if (!descriptor_may_block(to)) return REAL(sendfile64)(to, from, at, count);
+    if (!descriptor_operation(PUT, to, POLLOUT, site)) return -1;
+    /* Programs have to reckon with less than all. */
+    size_t piece = descriptor_is_socket(to) || count < PIPE_BUF ? count : PIPE_BUF;
+    return REAL(sendfile64)(to, from, at, piece);
+}
+
+EXPORT ssize_t sendfile(int to, int from, off_t *at, size_t count) {
+    CALLED_BY_PROGRAM(sendfile, to, from, at, count);
+    return send_file(to, from, at, count, SITE);
+}
+
+EXPORT ssize_t sendfile64(int to, int from, off64_t *at, size_t count) {
+    CALLED_BY_PROGRAM(sendfile64, to, from, at, count);
+    return send_file(to, from, at, count, SITE);
+}
+
+EXPORT ssize_t copy_file_range(int from, off64_t *at, int to, off64_t *at_to, size_t count, unsigned flags) {
+    CALLED_BY_PROGRAM(copy_file_range, from, at, to, at_to, count, flags);
+    file_operation(at ? INSPECT : SET, from, SITE);
+    file_operation(SET, to, SITE);
+    return REAL(copy_file_range)(from, at, to, at_to, count, flags);
+}
 
 /* -- what programs call: names ------------------------------------------------------------------- */
 

@@ -6,6 +6,15 @@
 #ifndef BOHRBUG_FUNCTIONS_H
 #define BOHRBUG_FUNCTIONS_H
 
+#include <features.h>
+
+/* What is looked up in vain is allocated for, by functions that are looked up. */
+#if __GLIBC_PREREQ(2, 38)
+#define OF_2_38(F) F(__isoc23_fscanf) F(__isoc23_scanf) F(__isoc23_vfscanf) F(__isoc23_vscanf)
+#else
+#define OF_2_38(F)
+#endif
+
 #define INTERPOSED(F) \
     /* threads */ \
     F(pthread_create) F(pthread_join) F(pthread_tryjoin_np) F(pthread_timedjoin_np) \
@@ -77,6 +86,9 @@
     F(fputc_unlocked) F(putc_unlocked) F(__overflow) F(putchar) F(vfprintf) F(__vfprintf_chk) \
     F(printf) F(fprintf) F(vprintf) F(__printf_chk) F(__fprintf_chk) \
     F(fflush) F(fflush_unlocked) F(fclose) F(flockfile) F(ftrylockfile) F(funlockfile) \
+    F(__isoc99_fscanf) F(__isoc99_scanf) F(__isoc99_vfscanf) F(__isoc99_vscanf) OF_2_38(F) \
+    F(fgetwc) F(getwc) F(fgetwc_unlocked) F(getwchar) F(fgetws) F(fputwc) F(putwc) F(fputwc_unlocked) F(putwchar) \
+    F(fputws) F(vfwprintf) F(__vfwprintf_chk) F(fwprintf) F(__fwprintf_chk) F(wprintf) F(__wprintf_chk) \
     F(fseek) F(fseeko) F(fseeko64) F(ftell) F(ftello) F(ftello64) F(rewind) \
     /* what is in files, and what they are called */ \
     F(pread) F(pread64) F(preadv) F(preadv64) F(pwrite) F(pwrite64) F(pwritev) F(pwritev64) \
@@ -84,6 +96,8 @@
     F(fstat) F(fstat64) F(stat) F(stat64) F(lstat) F(lstat64) F(fstatat) F(fstatat64) F(access) F(faccessat) \
     F(truncate) F(truncate64) F(creat) F(creat64) F(unlink) F(unlinkat) F(remove) F(rename) F(renameat) \
     F(link) F(linkat) F(symlink) F(symlinkat) F(readlink) F(readlinkat) F(mkdir) F(mkdirat) F(rmdir) \
+    F(readdir) F(readdir64) F(rewinddir) F(closedir) F(scandir) F(scandir64) \
+    F(sendfile) F(sendfile64) F(copy_file_range) \
     /* what all threads of a process share */ \
     F(chdir) F(fchdir) F(getcwd) F(umask) F(getenv) F(secure_getenv) F(setenv) F(unsetenv) F(putenv) F(clearenv) \
     F(setlocale) F(rand) F(srand) F(random) F(srandom) \

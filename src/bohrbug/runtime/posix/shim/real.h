@@ -5,6 +5,7 @@
 /* assert.h declares what a failed assertion calls only without it. */
 #undef NDEBUG
 #include <assert.h>
+#include <dirent.h>
 #include <stdarg.h>
 #include <grp.h>
 #include <locale.h>
@@ -36,10 +37,12 @@
 #include <sys/time.h>
 #include <sys/timerfd.h>
 #include <sys/uio.h>
+#include <sys/sendfile.h>
 #include <sys/wait.h>
 #include <threads.h>
 #include <time.h>
 #include <unistd.h>
+#include <wchar.h>
 
 #include "functions.h"
 #include "own.h"
@@ -51,6 +54,18 @@ int __vfprintf_chk(FILE *stream, int flag, const char *format, va_list arguments
 int __printf_chk(int flag, const char *format, ...);
 int __fprintf_chk(FILE *stream, int flag, const char *format, ...);
 int __underflow(FILE *stream);
+int __isoc99_fscanf(FILE *stream, const char *format, ...);
+int __isoc99_scanf(const char *format, ...);
+int __isoc99_vfscanf(FILE *stream, const char *format, va_list arguments);
+int __isoc99_vscanf(const char *format, va_list arguments);
+/* Since 2.38. */
+int __isoc23_fscanf(FILE *stream, const char *format, ...);
+int __isoc23_scanf(const char *format, ...);
+int __isoc23_vfscanf(FILE *stream, const char *format, va_list arguments);
+int __isoc23_vscanf(const char *format, va_list arguments);
+int __vfwprintf_chk(FILE *stream, int flag, const wchar_t *format, va_list arguments);
+int __fwprintf_chk(FILE *stream, int flag, const wchar_t *format, ...);
+int __wprintf_chk(int flag, const wchar_t *format, ...);
 int __open_2(const char *path, int flags);
 int __open64_2(const char *path, int flags);
 mqd_t __mq_open_2(const char *name, int flags);
