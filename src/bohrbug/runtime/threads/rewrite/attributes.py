@@ -268,7 +268,8 @@ def _descriptor_kind(found: Any, name: str) -> str | None:
         if issubclass(found.__objclass__, BaseException):
             return PART_OF_ERROR if name in PARTS else INSTANCE
         is_python_slot = "__slots__" in namespace_of(found.__objclass__)
-        return INSTANCE if is_python_slot or FOREIGN[found.__objclass__] else SKIP
+        is_stored_by_c = found.__objclass__ is FunctionType or FOREIGN[found.__objclass__]
+        return INSTANCE if is_python_slot or is_stored_by_c else SKIP
     if class_ is GetSetDescriptorType:
         if issubclass(found.__objclass__, DATA):
             return SKIP if name[0] == "_" else MEMORY
@@ -278,7 +279,7 @@ def _descriptor_kind(found: Any, name: str) -> str | None:
             return WHOLE
         if found.__objclass__ in COMPUTED_BY_C.get(name, ()):
             return COMPUTED
-        if found.__objclass__ is FunctionType and name in PARTS_OF_FUNCTIONS:
+        if found.__objclass__ is FunctionType:
             return INSTANCE
         if found.__objclass__ is CellType:
             return WHOLE

@@ -146,9 +146,9 @@ def is_foreign(class_: type) -> bool:
 
 def module_of(class_: type) -> str:
     """The name of the module that a class says it is of; "" if it says none."""
-    if "__module__" in namespace_of(class_):
-        name = namespace_of(class_)["__module__"]
-    else:
+    name = namespace_of(class_).get("__module__")
+    if type(name) is not str:
+        # Or it has a descriptor there, for the attribute of its objects: functions have one.
         name = _module_of(class_)
     return name if type(name) is str else ""
 
