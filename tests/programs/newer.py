@@ -193,6 +193,42 @@ def program(guard):
     assert len(set(seen[0].values)) == 1
 """,
     ),
+    "context_of_two_threads": Newer(
+        (3, 14),
+        """
+import contextvars
+
+def program(guard):
+    context = contextvars.copy_context()
+    def work():
+        pass
+    def start_one():
+        thread = threading.Thread(target=work, context=context)
+        with guard:
+            thread.start()
+            thread.join()
+    together(start_one, start_one)
+""",
+    ),
+    "annotations_of_a_class_by_a_function": Newer(
+        (3, 14),
+        """
+import annotationlib
+
+def program(guard):
+    made = []
+    def make():
+        made.append(int)
+        return int
+    class Point:
+        x: make()
+    def work():
+        with guard:
+            annotationlib.get_annotations(Point)
+    together(work, work)
+    assert len(made) == 1
+""",
+    ),
     "queue_between_interpreters": Newer(
         (3, 14),
         """

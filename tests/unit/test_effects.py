@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import abc
 import contextlib
 import copyreg
 import csv
@@ -373,6 +374,69 @@ def test_what_only_the_interpreter_knows_is_a_condition_while_others_run() -> No
     result = bohrbug.explore(lambda: together(lambda: sys.getrefcount(thing), list))
     assert result.verdict.conditions is not None
     assert result.verdict.conditions.taking == ("what sys.getrefcount gave as it was",)
+
+
+def test_to_look_into_a_frame_of_another_task_is_a_condition() -> None:
+    def test(is_own: bool) -> None:
+        frames: list[types.FrameType] = []
+        begun, looked = threading.Event(), threading.Event()
+
+        def work() -> None:
+            frames.append(sys._getframe())
+            begun.set()
+            looked.wait()
+            frames.clear()
+
+        def look() -> None:
+            begun.wait()
+            frame = sys._getframe() if is_own else frames[0]
+            assert "begun" in frame.f_locals
+            looked.set()
+
+        together(work, look)
+
+    result = bohrbug.explore(lambda: test(is_own=False))
+    assert not result.failures
+    assert result.verdict.conditions is not None
+    assert result.verdict.conditions.taking == ("what a frame of another task gave as it was",)
+    result = bohrbug.explore(lambda: test(is_own=True))
+    assert result.verdict.conditions is not None
+    assert not result.verdict.conditions.taking
+
+
+def test_to_change_whether_a_class_is_abstract_is_a_condition() -> None:
+    def test(changes: bool) -> None:
+        class Base(abc.ABC):
+            @abc.abstractmethod
+            def method(self) -> None: ...
+
+        def implement() -> None:
+            if changes:
+                Base.method = lambda self: None  # type: ignore[method-assign]
+            abc.update_abstractmethods(Base)
+
+        together(implement, list)
+
+    result = bohrbug.explore(lambda: test(changes=True))
+    assert result.verdict.conditions is not None
+    assert len(result.verdict.conditions.taking) == 1
+    assert "abc.update_abstractmethods" in result.verdict.conditions.taking[0]
+    result = bohrbug.explore(lambda: test(changes=False))
+    assert result.verdict.conditions is not None
+    assert not result.verdict.conditions.taking
+
+
+def test_functions_are_no_objects_of_unknown_code() -> None:
+    state = types.SimpleNamespace(count=0)
+
+    def add(self: Any) -> None:
+        self.count += 1
+
+    result = bohrbug.explore(lambda: together(lambda: add.__get__(state)(), list))
+    assert result.verdict.conditions is not None
+    assert not result.verdict.conditions.taking
+    assert not FOREIGN[types.FunctionType]
+    assert not FOREIGN[types.BuiltinFunctionType]
 
 
 def test_what_only_the_interpreter_knows_is_no_condition_of_a_task_alone() -> None:

@@ -149,6 +149,7 @@ ROWS = (
     Row("asyncio.taskgroups:TaskGroup", messages="__init__"),
     # -- files, pipes, sockets -----------------------------------------------------------
     Row("os", both="read write", control="pipe close dup dup2 fdopen lockf@posix"),
+    Row("os", control="eventfd_read@linux eventfd_write@linux"),
     Row("fcntl", control="fcntl@posix flock@posix lockf@posix"),
     Row("io", control=_FILES),
     Row("_io", control=_FILES),
@@ -187,6 +188,7 @@ ROWS = (
     Row("logging:Handler", control="createLock handle"),
     Row("multiprocessing.dummy", control="weakref"),
     Row("sys", control="_current_frames unraisablehook"),
+    Row("abc", control="update_abstractmethods"),
 )
 
 PRIMITIVES = (

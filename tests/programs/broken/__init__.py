@@ -32,10 +32,11 @@ from . import (
     state,
     system,
     threads,
+    values,
 )
 
 MODULES = (
     *(attributes, classes, code_in_c, containers, coroutines, deadlocks, effects),
     *(inheriting, insides, intervals, iterators, library, library_state, lives, memory, names),
-    *(open_files, parts, primitives, services, shared, signals, state, system, threads),
+    *(open_files, parts, primitives, services, shared, signals, state, system, threads, values),
 )

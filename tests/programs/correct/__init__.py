@@ -28,6 +28,7 @@ from . import (
     state,
     system,
     threads,
+    values,
 )
 
 MODULES = (
@@ -53,5 +54,6 @@ MODULES = (
         state,
         system,
         threads,
+        values,
     ),
 )

@@ -20,6 +20,8 @@ class HandedOver:
 
     Attributes:
         telling: gives what is to be called in the place of a function.
+        entering: gives what a thread is to run in, in the place of a context that it was given.
     """
 
     telling: Callable[[Any], Any] = staticmethod(as_it_is)
+    entering: Callable[[Any], Any] = staticmethod(as_it_is)

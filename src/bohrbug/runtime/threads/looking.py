@@ -6,6 +6,7 @@ threads, once a test has changed that of one that runs.
 
 from __future__ import annotations
 
+import abc
 import sys
 import threading
 from collections.abc import Generator
@@ -31,6 +32,10 @@ def _inspect(owner: Any, place: Any) -> None:
     execution = controlled()
     if execution is None or execution.current.inside or execution.is_alone():
         return
+    if isinstance(owner, FrameType):
+        if _is_of_another_task(execution, owner):
+            _ask("a frame of another task", place)
+        return
     execution.inspected[id(place)] = place
     if isinstance(owner, threading.Thread):
         if may_start_elsewhere(execution, owner):
@@ -39,6 +44,18 @@ def _inspect(owner: Any, place: Any) -> None:
     state = execution.resources.of(owner, type(owner).__name__)
     execution.perform(INSPECT, state, place)
     execution.observe(state, place)
+
+
+def _is_of_another_task(execution: Execution, frame: FrameType) -> bool:
+    """Whether a frame is one that another task than the running one is in."""
+    for task in execution.alive:
+        if task is not execution.current and task.greenlet is not None:
+            entered: FrameType | None = task.greenlet.gr_frame
+            while entered is not None:
+                if entered is frame:
+                    return True
+                entered = entered.f_back
+    return False
 
 
 def _ask(name: str, place: Any) -> None:
@@ -142,6 +159,27 @@ def _current_frames() -> dict[int, FrameType]:
 
 
 patches.add(sys, "_current_frames", _current_frames)
+
+_update_methods = abc.update_abstractmethods
+
+
+def _update_abstractmethods(cls: Any) -> Any:
+    before = getattr(cls, "__abstractmethods__", None)
+    updated = _update_methods(cls)
+    execution = controlled()
+    if (
+        execution is not None
+        and not execution.is_alone()
+        and getattr(cls, "__abstractmethods__", None) != before
+    ):
+        execution.trace.uncontrolled.assume(_NO_OBJECTS)
+    return updated
+
+
+_NO_OBJECTS = "abc.update_abstractmethods as called while no other task makes objects of the class"
+"""Whoever makes one asks whether the class is abstract, and nothing tells of that."""
+
+patches.add(abc, "update_abstractmethods", _update_abstractmethods)
 
 _THREADING = vars(threading)
 

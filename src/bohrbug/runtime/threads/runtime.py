@@ -203,6 +203,7 @@ class ThreadsRuntime:
         orders.forget()
         log_records.enter()
         HandedOver.telling = staticmethod(callables.instrumented_callable)
+        HandedOver.entering = staticmethod(callables.GivenContext)
         if not self._is_unseen:
             self._enter_discovery()
         return self
@@ -228,6 +229,7 @@ class ThreadsRuntime:
             native.forget_shared()
         self._thread_names.close()
         HandedOver.telling = staticmethod(as_it_is)
+        HandedOver.entering = staticmethod(as_it_is)
         self._shared.pool.close()
         if self._collected:
             gc.enable()

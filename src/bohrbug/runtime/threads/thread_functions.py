@@ -510,6 +510,8 @@ def _init(
     kwargs: Any = None,
     **others: Any,
 ) -> None:
+    if HAS_CONTEXTS and others.get("context") is not None and controlled() is not None:
+        others["context"] = HandedOver.entering(others["context"])
     is_ordinary = group is None and len(others) == ("daemon" in others) + (
         HAS_CONTEXTS and "context" in others
     )

@@ -95,6 +95,17 @@ def names_of(descriptor: int) -> tuple[int, Any, Any]:
         probe.detach()
 
 
+def is_counter(descriptor: int, mode: int) -> bool:
+    """Whether a descriptor is an ``eventfd``: a number to which one task adds, and another waits.
+
+    Parameters:
+        mode: as ``fstat`` gives it.
+    """
+    if stat.S_IFMT(mode) or _DESCRIPTORS is None:
+        return False
+    return os.readlink(f"{_DESCRIPTORS}/{descriptor}") == "anon_inode:[eventfd]"
+
+
 def _key_of(channels: Channels, descriptor: int) -> tuple[Any, str]:
     """What both ends of a connection agree on, and its type."""
     status = os.fstat(descriptor)
@@ -112,7 +123,8 @@ def _key_of(channels: Channels, descriptor: int) -> tuple[Any, str]:
         if own and own[1]:
             return ("port", own[1]), "socket"
         return ("socket", status.st_ino), "socket"
-    return ("file", descriptor, status.st_ino), "file descriptor"
+    kind = "eventfd" if is_counter(descriptor, status.st_mode) else "file descriptor"
+    return ("file", descriptor, status.st_ino), kind
 
 
 def channel_of(execution: Execution, descriptor: int, place: Any) -> ResourceState:
@@ -164,7 +176,8 @@ def reach_of(execution: Execution, descriptor: int) -> Reach:
         inside = not outside.shares_files and _has_other_pipe_end(descriptor, status.st_ino)
         return Reach.LOCAL if inside else Reach.FAR
     if not stat.S_ISSOCK(status.st_mode):
-        return Reach.FAR
+        is_shared = outside.shares_files or not is_counter(descriptor, status.st_mode)
+        return Reach.FAR if is_shared else Reach.LOCAL
     pair = channels.pairs.get(status.st_ino)
     if pair is not None:
         if outside.shares_files:

@@ -10,7 +10,7 @@ from typing import Any
 
 from bohrbug.runtime.threads.control import controlled
 from bohrbug.runtime.threads.execution import Execution
-from bohrbug.runtime.threads.io.channels import channel_of
+from bohrbug.runtime.threads.io.channels import channel_of, is_counter
 from bohrbug.runtime.threads.io.patches import patches
 from bohrbug.runtime.threads.io.waiting import READABLE, WRITABLE, await_descriptor, point
 from bohrbug.runtime.threads.rewrite.descriptors import share_position
@@ -26,7 +26,8 @@ def _may_block(descriptor: Any) -> bool:
     """Whether reading or writing a file descriptor may have to wait for somebody."""
     try:
         mode = os.fstat(descriptor).st_mode
-        return (stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)) and os.get_blocking(descriptor)
+        is_awaited = stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode) or is_counter(descriptor, mode)
+        return is_awaited and os.get_blocking(descriptor)
     except (OSError, TypeError, ValueError):
         # The call itself will say what is wrong with it.
         return False
@@ -81,6 +82,29 @@ def write(descriptor: Any, data: Any, /) -> int:
     if execution is not None and _may_block(descriptor):
         return _write_under_control(execution, descriptor, data, place_of(_getframe(2)))
     return _real_write(descriptor, data)
+
+
+if hasattr(os, "eventfd"):
+    _real_eventfd_read = os.eventfd_read
+    _real_eventfd_write = os.eventfd_write
+
+    @patches.function(os, "eventfd_read")
+    def eventfd_read(fd: Any) -> int:
+        """Stands for ``os.eventfd_read``."""
+        execution = controlled()
+        if execution is not None and _may_block(fd):
+            _read_under_control(execution, fd, place_of(_getframe(2)))
+        return _real_eventfd_read(fd)
+
+    @patches.function(os, "eventfd_write")
+    def eventfd_write(fd: Any, value: Any) -> None:
+        """Stands for ``os.eventfd_write``."""
+        execution = controlled()
+        if execution is not None and _may_block(fd):
+            # It waits while the sum would be too large, which is not looked at.
+            await_descriptor(execution, lambda: fd, WRITABLE, None, place_of(_getframe(2)))
+            execution.current.looks.clear()
+        _real_eventfd_write(fd, value)
 
 
 @patches.function(os, "close")

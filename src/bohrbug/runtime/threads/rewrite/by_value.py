@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import collections
 import datetime
-import decimal
 import fractions
 import gc
 import types
@@ -27,7 +26,7 @@ MOST_REACHED = 1_000
 LEAVES = frozenset(
     {int, float, complex, bool, str, bytes, type(None), type(...), type(NotImplemented)}
     | {type, range, slice, datetime.date, datetime.time, datetime.datetime, datetime.timedelta}
-    | {datetime.timezone, decimal.Decimal, fractions.Fraction, types.ModuleType, types.CodeType}
+    | {datetime.timezone, fractions.Fraction, types.ModuleType, types.CodeType}
     | {types.FunctionType, types.BuiltinFunctionType, types.MethodType}
 )
 """Classes whose objects lead to nothing that changes, and call nothing of the program."""

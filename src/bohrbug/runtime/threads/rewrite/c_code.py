@@ -31,10 +31,12 @@ from bohrbug.runtime.threads.rewrite import (
     functions_table,
     halfway,
     hooks,
+    item_functions,
     iteration,
     library_table,
     operators,
     orders,
+    partials,
     references,
     unknown,
 )
@@ -157,6 +159,9 @@ def further_argument(callable_: Any, value: Any, place: Place) -> None:
     ):
         # Which field it is for is not known.
         _use((value,), False, place)
+    elif effect is not None and effect.calls_back and item_functions.note(value, place):
+        # The call itself, which is told next, knows with what it is called.
+        return
     elif effect is not None and (effect.by_value or effect.action is effects.PRINT):
         by_value.read((value,), place)
 
@@ -333,24 +338,13 @@ def _partial(callable_: Any, arguments: tuple[Any, ...], place: Place) -> None:
         hooks.in_one_step(place, _tell_partial, callable_, place)
     inner = callable_.func
     if _CALLED[type(inner)]:
-        call(inner, _arguments_of_partial(callable_.args, arguments), place)
+        call(inner, partials.arguments(callable_.args, arguments), place)
 
 
 def _tell_partial(partial: Any, place: Place) -> None:
     hooks.whole(partial, False, place)
     if type(partial.keywords) is dict:
         hooks.tell_whole(partial.keywords, False, place)
-
-
-# Python 3.14 on: stands for an argument that the call of a partial gives.
-_PLACEHOLDER: object = getattr(functools, "Placeholder", object())
-
-
-def _arguments_of_partial(kept: tuple[Any, ...], given: tuple[Any, ...]) -> tuple[Any, ...]:
-    missing = sum(argument is _PLACEHOLDER for argument in kept)
-    filling = iter(given[:missing])
-    filled = (next(filling, None) if each is _PLACEHOLDER else each for each in kept)
-    return (*filled, *given[missing:])
 
 
 def _cached(cache: Any, arguments: tuple[Any, ...], place: Place) -> None:
@@ -450,7 +444,10 @@ def _apply(effect: effects.Effect, owner: Any, arguments: tuple[Any, ...], place
         arguments = arguments[1:]
     consumed = [arguments[index] for index in effect.consumes if index < _length(arguments)]
     if consumed or effect.by_value or effect.leads_on or effect.reads_all:
-        again = hooks.in_one_step(place, _tell_all, effect, owner, arguments, consumed, place)
+        function = item_functions.take(place) if effect.calls_back else None
+        again = hooks.in_one_step(
+            place, _tell_all, effect, owner, arguments, consumed, function, place
+        )
     else:
         again = [_ACTIONS[effect.action](owner, arguments, place)]
     if effect.calls_back:
@@ -468,6 +465,7 @@ def _tell_all(
     owner: Any,
     arguments: tuple[Any, ...],
     consumed: list[Any],
+    function: Callable[..., Any] | None,
     place: Place,
 ) -> list[iteration.Tell | None]:
     """What tells of iterators again, in the middle."""
@@ -477,6 +475,8 @@ def _tell_all(
     if effect.reads_all:
         _use(arguments[:1], False, place)
     again.append(_ACTIONS[effect.action](owner, arguments, place))
+    for item in item_functions.items_of(owner) if function is not None else ():
+        call(function, (item,), place)
     if effect.by_value:
         by_value.read((owner, *arguments), place, (owner, *consumed))
     return again

@@ -1,8 +1,9 @@
-"""Functions in C that something else than rewritten code calls: threads, executors."""
+"""Functions in C that something else than rewritten code calls: threads, executors, contexts."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextvars import Context
 from types import CodeType, FunctionType, MethodType
 from typing import Any
 
@@ -34,6 +35,37 @@ def instrumented_callable(callable_: Callable[..., Any]) -> Callable[..., Any]:
     name = getattr(callable_, "__qualname__", None) or type(callable_).__qualname__
     place = _place_called(name, run.__code__)
     return run
+
+
+class GivenContext:
+    """The context that a thread was given, which others may run in, too: ``Thread(context=...)``.
+
+    Only one of them can at a time, as with ``Context.run``: who enters it tells so, and again while
+    it is in there, and so does who leaves it.
+
+    Parameters:
+        context: the context.
+    """
+
+    __slots__ = ("_context",)
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+
+    def run(self, function: Callable[[], Any]) -> Any:
+        """Run a function in the context; ``RuntimeError`` if another thread is in it."""
+        if not hooks.active:
+            return self._context.run(function)
+        place = _place_called("Context.run", GivenContext.run.__code__)
+        hooks.tell_whole(self._context, True, place)
+        return self._context.run(self._run_inside, function, place)
+
+    def _run_inside(self, function: Callable[[], Any], place: Place) -> Any:
+        hooks.tell_whole(self._context, True, place)
+        try:
+            return function()
+        finally:
+            hooks.tell_whole(self._context, True, place)
 
 
 def _place_called(name: str, code: CodeType) -> Place:

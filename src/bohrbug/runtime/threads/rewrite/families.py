@@ -6,6 +6,7 @@ import _ctypes
 import array
 import collections
 import contextvars
+import decimal
 import mmap
 import types
 from types import GetSetDescriptorType
@@ -57,6 +58,7 @@ _FAMILIES: dict[type, str] = {
     mmap.mmap: OTHER,
     types.SimpleNamespace: OTHER,
     contextvars.Context: OTHER,
+    decimal.Decimal: OTHER,
     **dict.fromkeys((*DICT_VIEWS, types.MappingProxyType, *PROXIES), OTHER),
 }
 

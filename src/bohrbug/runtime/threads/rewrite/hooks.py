@@ -25,8 +25,8 @@ from __future__ import annotations
 
 import builtins
 import collections
+import decimal
 import gc
-import io
 import mmap
 from collections.abc import Callable, Iterable
 from types import FunctionType
@@ -70,7 +70,12 @@ from bohrbug.runtime.threads.rewrite.classes import (
     order_of,
 )
 from bohrbug.runtime.threads.rewrite.inspected import Inspecting
-from bohrbug.runtime.threads.rewrite.instance_dicts import KNOWN_DICTS, owner_of_dict, remember_dict
+from bohrbug.runtime.threads.rewrite.instance_dicts import (
+    KNOWN_DICTS,
+    let_owners_go,
+    owner_of_dict,
+    remember_dict,
+)
 from bohrbug.runtime.threads.rewrite.mappings import behind_mapping
 from bohrbug.runtime.threads.rewrite.place import Place
 
@@ -138,6 +143,7 @@ def set_sink(sink: AccessSink | None) -> None:
         attribute = item = whole = _announced = _part = _breaker = _ignore
         _join = _do_not_join
         forget_local_classes()
+        let_owners_go()
         return
     attribute = sink.attribute
     item = sink.item
@@ -237,7 +243,7 @@ def tell_whole(owner: Any, is_write: bool, place: Place) -> None:
             tell_whole(underlying, is_write, place)
         return
     if type(owner) is memoryview:
-        for shown in _shown_by(owner):
+        for shown in memory.shown_by(owner):
             tell_whole(shown, is_write, place)
         return
     if type(owner) is mmap.mmap:
@@ -253,6 +259,9 @@ def tell_whole(owner: Any, is_write: bool, place: Place) -> None:
         return
     if FOREIGN[type(owner)]:
         owner = families.memory_of(owner)
+    elif issubclass(type(owner), decimal.Decimal):
+        # It never changes. But what is computed with it raises flags in the context.
+        owner, is_write = _context_of_decimals(), True
     if KNOWN_DICTS and id(owner) in KNOWN_DICTS:
         holder = owner_of_dict(owner)
         if holder is not None:
@@ -261,16 +270,7 @@ def tell_whole(owner: Any, is_write: bool, place: Place) -> None:
     whole(owner, is_write, place)
 
 
-_BufferOfStream: type = type(io.BytesIO().getbuffer().obj)
-
-
-def _shown_by(view: memoryview) -> list[Any]:
-    """The object whose memory a view shows, unless the view was released."""
-    try:
-        shown = view.obj
-    except ValueError:
-        return []
-    return gc.get_referents(shown) if type(shown) is _BufferOfStream else [shown]
+_context_of_decimals = decimal.getcontext
 
 
 def tell_memory(accesses: Iterable[memory.Access], place: Place) -> None:

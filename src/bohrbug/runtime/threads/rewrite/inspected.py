@@ -1,7 +1,8 @@
 """Attributes of modelled primitives that change by operations on them, not by stores of a program.
 
 Primitives are modelled as a whole, and nobody is told what they store. But some of their attributes
-are there to be read, by a property or plainly: to read one is to inspect the primitive.
+are there to be read, by a property or plainly: to read one is to inspect the primitive. Frames are
+such objects, too: nobody is told how far they are, nor what is stored in local variables.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import queue
 import threading
 from collections.abc import Callable
+from types import FrameType
 
 from bohrbug.runtime.threads.rewrite.place import Place
 
@@ -22,6 +24,7 @@ INSPECTED: dict[str, tuple[type, ...]] = {
     "n_waiting": (threading.Barrier,),
     "broken": (threading.Barrier,),
     "_started": (threading.Thread,),
+    **dict.fromkeys(("f_locals", "f_lineno", "f_lasti"), (FrameType,)),
 }
 """Names of attributes, with the classes of whose objects, and those of subclasses, it is true."""
 

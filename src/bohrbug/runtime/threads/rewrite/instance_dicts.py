@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import weakref
+from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
@@ -13,7 +14,23 @@ from bohrbug.runtime.threads.rewrite.classes import namespace_of
 # A test may put something else in the place of the builtin.
 _length = len
 
-KNOWN_DICTS: dict[int, weakref.ref[Any]] = {}
+
+class _Kept:
+    """Stands for a reference to an object that can't be referenced weakly, and is kept.
+
+    Such as a ``types.SimpleNamespace``, or an exception.
+    """
+
+    __slots__ = ("_owner",)
+
+    def __init__(self, owner: Any) -> None:
+        self._owner = owner
+
+    def __call__(self) -> Any:
+        return self._owner
+
+
+KNOWN_DICTS: dict[int, Callable[[], Any]] = {}
 """The owners of dicts, by ``id(dict)``; most programs never have one."""
 
 _MOST = 4096
@@ -27,12 +44,18 @@ def remember_dict(owner: Any) -> None:
     if namespace is None:
         return
     try:
-        reference = weakref.ref(owner)
+        reference: Callable[[], Any] = weakref.ref(owner)
     except TypeError:
-        return
+        reference = _Kept(owner)
     if _length(KNOWN_DICTS) >= _MOST:
         del KNOWN_DICTS[next(iter(KNOWN_DICTS))]
     KNOWN_DICTS[id(namespace)] = reference
+
+
+def let_owners_go() -> None:
+    """At the end of an execution: let go of objects that can't be referenced weakly."""
+    for key in [key for key, reference in KNOWN_DICTS.items() if type(reference) is _Kept]:
+        del KNOWN_DICTS[key]
 
 
 def _namespace(owner: Any) -> Any:

@@ -20,7 +20,6 @@ _JUMP = "passes control on within its frame"
 _NEW = "makes an object that no other task has seen"
 _CALLEE = "hands over to code that tells its accesses itself"
 _TYPE = "looks only at the type of an object"
-_IMMUTABLE = "computes with values that never change"
 _FUNCTION = "begins, suspends or ends the frame that it is in"
 _EXCEPTION = "raises, catches or drops an exception of its own frame"
 _OWN_CONTAINER = "adds to a container that the compiler keeps to the frame"
@@ -53,7 +52,6 @@ _REASONS: Mapping[str, str] = {
         GET_AITER GET_ANEXT GET_AWAITABLE
         """,
     _TYPE: "IS_OP MATCH_MAPPING MATCH_SEQUENCE CHECK_EXC_MATCH",
-    _IMMUTABLE: "UNARY_INVERT UNARY_NEGATIVE UNARY_POSITIVE",
     _FUNCTION: "RESUME RETURN_VALUE RETURN_CONST RETURN_GENERATOR YIELD_VALUE",
     _EXCEPTION: """
         RERAISE PUSH_EXC_INFO POP_EXCEPT PREP_RERAISE_STAR CLEANUP_THROW
@@ -64,7 +62,7 @@ _REASONS: Mapping[str, str] = {
     _NAMESPACE: "SETUP_ANNOTATIONS LOAD_LOCALS",
     _CONSTANTS: "LOAD_BUILD_CLASS LOAD_ASSERTION_ERROR LOAD_COMMON_CONSTANT PRINT_EXPR",
     _NEVER_IN_CODE: "RESERVED INTERPRETER_EXIT EXIT_INIT_CHECK ENTER_EXECUTOR TRACE_RECORD",
-    "does what its argument says, see ARGUMENTS": "CALL_INTRINSIC_1 CALL_INTRINSIC_2",
+    "does what its argument says, see ARGUMENTS": "CALL_INTRINSIC_2",
     TOLD: """
         LOAD_ATTR LOAD_METHOD LOAD_SUPER_ATTR STORE_ATTR DELETE_ATTR IMPORT_FROM MATCH_CLASS
         LOAD_GLOBAL LOAD_NAME LOAD_FROM_DICT_OR_GLOBALS STORE_GLOBAL DELETE_GLOBAL STORE_NAME
@@ -73,9 +71,11 @@ _REASONS: Mapping[str, str] = {
         BINARY_OP GET_ITER GET_YIELD_FROM_ITER FOR_ITER SEND UNPACK_SEQUENCE UNPACK_EX LIST_EXTEND
         SET_UPDATE DICT_UPDATE DICT_MERGE GET_LEN MATCH_KEYS FORMAT_VALUE FORMAT_SIMPLE
         FORMAT_WITH_SPEC CONVERT_VALUE PRECALL CALL CALL_KW CALL_FUNCTION_EX
+        UNARY_INVERT UNARY_NEGATIVE UNARY_POSITIVE
         TO_BOOL UNARY_NOT JUMP_IF_FALSE_OR_POP JUMP_IF_TRUE_OR_POP
         POP_JUMP_FORWARD_IF_FALSE POP_JUMP_FORWARD_IF_TRUE POP_JUMP_BACKWARD_IF_FALSE
         POP_JUMP_BACKWARD_IF_TRUE POP_JUMP_IF_FALSE POP_JUMP_IF_TRUE RAISE_VARARGS
+        CALL_INTRINSIC_1
         """,
 }
 
@@ -108,7 +108,8 @@ ARGUMENTS: Mapping[str, Sequence[str]] = {
     ),
     "LOAD_SPECIAL": ("__enter__", "__exit__", "__aenter__", "__aexit__"),
     # Print shows what a line typed at a prompt computes; a star import fills the namespace of a
-    # module that is being made; all others make something new or move values of their frame.
+    # module that is being made; unary plus is told as the other unary operators; all others make
+    # something new or move values of their frame.
     "CALL_INTRINSIC_1": (
         *("INTRINSIC_1_INVALID", "INTRINSIC_PRINT", "INTRINSIC_IMPORT_STAR"),
         *("INTRINSIC_STOPITERATION_ERROR", "INTRINSIC_ASYNC_GEN_WRAP", "INTRINSIC_UNARY_POSITIVE"),

@@ -220,6 +220,15 @@ METHODS: dict[tuple[str, str], dict[str, Effect]] = {
         " to_eng_string to_integral_exact to_integral_value to_sci_string",
         "copy Etiny Etop",
     ),
+    # They are computed in the context of whoever calls them.
+    ("decimal", "Decimal"): _methods(
+        reads="compare compare_signal compare_total compare_total_mag copy_sign exp fma is_normal"
+        " is_subnormal ln log10 logb logical_and logical_invert logical_or logical_xor max max_mag"
+        " min min_mag next_minus next_plus next_toward normalize number_class quantize"
+        " remainder_near rotate same_quantum scaleb shift sqrt to_eng_string to_integral"
+        " to_integral_exact to_integral_value __add__ __sub__ __mul__ __truediv__ __floordiv__"
+        " __mod__ __pow__ __neg__ __pos__ __abs__ __divmod__ __format__ __round__",
+    ),
     ("numpy", "ndarray"): _MEMORY,
 }
 """Effects of methods by the module and the name of the class in C that has them.

@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import _ctypes
 import ctypes
+import gc
+import io
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
@@ -275,3 +277,15 @@ def called(function: Any, arguments: tuple[Any, ...]) -> Iterable[Access]:
                 yield whole_at(argument, True)
             elif isinstance(argument, _Array):
                 yield whole(argument, True)
+
+
+_BufferOfStream: type = type(io.BytesIO().getbuffer().obj)
+
+
+def shown_by(view: memoryview) -> list[Any]:
+    """The object whose memory a view shows, unless the view was released."""
+    try:
+        shown = view.obj
+    except ValueError:
+        return []
+    return gc.get_referents(shown) if type(shown) is _BufferOfStream else [shown]

@@ -37,7 +37,7 @@ from bohrbug.runtime.threads.rewrite.codec import (
 )
 from bohrbug.runtime.threads.rewrite.frame_slots import cells_bound_once, variable_names
 from bohrbug.runtime.threads.rewrite.functions_table import CONSTRUCTORS
-from bohrbug.runtime.threads.rewrite.instruction_table import is_told, unknown_reason
+from bohrbug.runtime.threads.rewrite.instruction_table import ARGUMENTS, is_told, unknown_reason
 from bohrbug.runtime.threads.rewrite.module_globals import GlobalsView
 from bohrbug.runtime.threads.rewrite.place import Place
 from bohrbug.runtime.threads.rewrite.producers import CannotRewrite, Producer, stack_producers
@@ -322,6 +322,10 @@ class _Rewriting:
             hook = operators.binary
         self.put(index, before=self.call(hook, (2, 1), self.place(instruction)))
 
+    def intrinsic(self, index: int, instruction: Instruction, stack: Any) -> None:
+        if instruction.arg == _UNARY_POSITIVE:
+            self.put(index, before=self.call(hooks.read_whole, (1,), self.place(instruction)))
+
     def store_subscript(self, index: int, instruction: Instruction, stack: Any) -> None:
         if self._is_slice(stack[-1]):
             before = self.call(operators.store_slice, (3, 2), self.place(instruction))
@@ -499,6 +503,8 @@ _CONSTANT_LOADS = frozenset(
     if name in dis.opmap
 )
 
+_UNARY_POSITIVE = ARGUMENTS["CALL_INTRINSIC_1"].index("INTRINSIC_UNARY_POSITIVE")
+
 _LEAVING = frozenset({"RETURN_VALUE", "RETURN_CONST", "YIELD_VALUE"})
 
 _DROPPING = frozenset(
@@ -560,6 +566,10 @@ _BY_NAME: Mapping[str, Handler] = {
     "CONTAINS_OP": _peeking(operators.contains, 2, 1),
     "COMPARE_OP": _Rewriting.compare,
     "BINARY_OP": _Rewriting.binary_operation,
+    **dict.fromkeys(
+        ("UNARY_INVERT", "UNARY_NEGATIVE", "UNARY_POSITIVE"), _peeking(hooks.read_whole, 1)
+    ),
+    "CALL_INTRINSIC_1": _Rewriting.intrinsic,
     "GET_ITER": _peeking(iteration.iterate, 1),
     "GET_YIELD_FROM_ITER": _peeking(iteration.iterate, 1),
     "FOR_ITER": _step_of_loop,
