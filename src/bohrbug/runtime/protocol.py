@@ -9,6 +9,7 @@ from typing import Protocol, runtime_checkable
 from bohrbug.accelerator.plain import plain
 from bohrbug.model.conditions import PlaceKey
 from bohrbug.model.plan import Plan
+from bohrbug.model.protocols import leaves_typing_alone
 from bohrbug.model.trace import Trace
 
 
@@ -56,6 +57,7 @@ Foresight = Callable[[int], Iterable[Plan]]
 """Returns at most so many plans that will be executed, sooner or later."""
 
 
+@leaves_typing_alone
 @runtime_checkable
 class Foreseeing(Protocol):
     """A runtime that is faster if it knows the next plans."""

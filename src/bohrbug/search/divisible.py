@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Protocol, TypeGuard, runtime_checkable
 
+from bohrbug.model.protocols import leaves_typing_alone
 from bohrbug.search.branching import Tally
 from bohrbug.search.strategy import Strategy
 
@@ -18,6 +19,7 @@ class StateError(ValueError):
     """A state from which this strategy can't continue; the message says why."""
 
 
+@leaves_typing_alone
 @runtime_checkable
 class Divisible(Strategy, Protocol):
     """A strategy whose work can be saved, and divided among processes.

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any, Protocol, runtime_checkable
 
 from bohrbug.model.plan import Plan
+from bohrbug.model.protocols import leaves_typing_alone
 from bohrbug.model.trace import Trace
 from bohrbug.search.estimates import Estimate
 
@@ -55,6 +56,7 @@ class Strategy(Protocol):
         ...
 
 
+@leaves_typing_alone
 @runtime_checkable
 class Bounding(Protocol):
     """A strategy that can have executed everything within a bound."""
@@ -68,6 +70,7 @@ class Bounding(Protocol):
         ...
 
 
+@leaves_typing_alone
 @runtime_checkable
 class GivingUp(Protocol):
     """A strategy that goes no further where an execution did not follow its plan."""
@@ -78,6 +81,7 @@ class GivingUp(Protocol):
         ...
 
 
+@leaves_typing_alone
 @runtime_checkable
 class Estimating(Protocol):
     """A strategy that can say how large the space is."""
@@ -88,6 +92,7 @@ class Estimating(Protocol):
         ...
 
 
+@leaves_typing_alone
 @runtime_checkable
 class Noticing(Protocol):
     """A strategy that notices whether executions still show something new."""
@@ -112,6 +117,7 @@ def finds_new(strategy: Noticing) -> bool:
     return strategy.shows_new or strategy.chance_of_new >= LIKELY
 
 
+@leaves_typing_alone
 @runtime_checkable
 class Learning(Protocol):
     """A strategy that learns from executions which it did not plan."""
@@ -124,6 +130,7 @@ class Learning(Protocol):
         ...
 
 
+@leaves_typing_alone
 @runtime_checkable
 class Taught(Protocol):
     """A strategy that learns from executions of another process, without their traces."""
@@ -139,6 +146,7 @@ class Taught(Protocol):
         ...
 
 
+@leaves_typing_alone
 @runtime_checkable
 class Foresighted(Protocol):
     """A strategy that knows plans before it has seen the traces of those before them."""
@@ -155,6 +163,7 @@ class Foresighted(Protocol):
         ...
 
 
+@leaves_typing_alone
 @runtime_checkable
 class Composite(Protocol):
     """A strategy that is made of others."""
