@@ -126,3 +126,72 @@ def test_an_alarm_in_the_midst_of_our_own_code_fails_only_that_test(folder: Fold
     assert "INTERNALERROR" not in done.out, done.out
     assert "1 failed, 1 passed" in done.out, done.out
     assert "Failed: took too long" in done.out
+
+
+ALARM_IN_OUR_WORK = """
+import signal
+import time
+import pytest
+from bohrbug.pytest_plugin.unchanged import UnchangedTests
+
+keep = UnchangedTests.keep
+
+def keep_slowly(*arguments):
+    end = time.perf_counter() + 2.5
+    while time.perf_counter() < end:
+        pass
+    keep(*arguments)
+
+UnchangedTests.keep = keep_slowly
+
+def expire(number, frame):
+    pytest.fail("took too long")
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item):
+    signal.signal(signal.SIGALRM, expire)
+    signal.setitimer(signal.ITIMER_REAL, 2)
+    try:
+        return (yield)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+"""
+
+
+def test_an_alarm_in_our_work_after_the_exploration_is_put_off(folder: Folder) -> None:
+    folder.write("conftest.py", ALARM_IN_OUR_WORK)
+    folder.write(
+        "test_two.py",
+        """
+        import time
+        import pytest
+
+        @pytest.fixture(scope="module")
+        def stuck():
+            yield
+            time.sleep(100)
+
+        def test_quick(): pass
+
+        def test_stuck(stuck): pass
+        """,
+    )
+    done = folder.pytest("--bohrbug")
+    assert "INTERNALERROR" not in done.out, done.out
+    # What belongs to the test still has to end in time.
+    assert "2 passed, 1 error" in done.out, done.out
+    assert "ERROR at teardown of test_stuck" in done.out
+    assert "Failed: took too long" in done.out
+
+
+def test_our_work_in_an_exploration_may_be_slow(folder: Folder) -> None:
+    """The first alarm comes after 0.1 s, the second one after 2.1 s."""
+    slow = 'time.sleep(3 if names[-1] == "test_slow" else 0)'
+    text = LATE_ALARM.replace('while names[-1] == "test_slow":\n        pass', slow)
+    assert text != LATE_ALARM
+    folder.write("conftest.py", "import time\n" + text)
+    folder.write("test_two.py", "def test_slow(): pass\n\ndef test_next(): pass\n")
+    done = folder.pytest("--bohrbug", "-v")
+    assert "INTERNALERROR" not in done.out, done.out
+    assert "test_slow INCONCLUSIVE" in done.out, done.out
+    assert "1 passed, 1 inconclusive" in done.out, done.out

@@ -18,7 +18,6 @@ from bohrbug.exploration.verdicts import has_seen_a_failure
 from bohrbug.paths import DIRECTORY
 from bohrbug.platforms.threads.platform import explorer_of
 from bohrbug.pytest_plugin import async_items, internals
-from bohrbug.pytest_plugin.alarms import AlarmGuard
 from bohrbug.pytest_plugin.execution import ItemExecution
 from bohrbug.pytest_plugin.foreign_loops import ForeignLoops
 from bohrbug.pytest_plugin.measuring import one_tracer_for_all_tasks
@@ -94,9 +93,10 @@ class ItemProtocol:
     def run(self) -> None:
         """The whole protocol of the item."""
         item = self._item
-        with async_items.own_loops(item):
+        with async_items.own_loops(item), self._phases.alarm:
             self._run()
         if self._as_always is not None:
+            self._phases.alarm.renew()
             self._run_as_always(self._as_always)
         if self._session.budget is not None and self._earlier is None:
             self._session.budget.end(self._is_concurrent)
@@ -180,11 +180,13 @@ class ItemProtocol:
                 if self._session.reproduction is not None:
                     from bohrbug.pytest_plugin.replaying import replay_item
 
-                    replay_item(self._session, self._phases, execution, report)
+                    with self._phases.alarm.let_through():
+                        replay_item(self._session, self._phases, execution, report)
                 elif self._session.live is not None:
                     from bohrbug.pytest_plugin.live import run_item_live
 
-                    run_item_live(self._session, self._phases, execution, report)
+                    with self._phases.alarm.let_through():
+                        run_item_live(self._session, self._phases, execution, report)
                 else:
                     self._explore(report)
         finally:
@@ -227,10 +229,10 @@ class ItemProtocol:
             execution.let_go,
             begins_unseen=earlier is None,
         )
-        alarm = AlarmGuard(explorer.stop)
+        alarm = self._phases.alarm
         foreign_loops = ForeignLoops(explorer.stop)
         try:
-            with alarm, one_tracer_for_all_tasks(), foreign_loops:
+            with alarm.exploring(explorer.stop), one_tracer_for_all_tasks(), foreign_loops:
                 result = explorer.explore()
         except ResumeError:
             assert self._earlier is not None
@@ -302,7 +304,7 @@ class ItemProtocol:
         self._tell_verdict(data)
         if failures:
             self._phases.finish(setup, Failed(failures[0], text, result), data)
-        elif alarm.rang:
+        elif alarm.rang_in_test:
             self._phases.finish(setup, None, data, alarm.call_handler)
         elif has_seen_a_failure(result.verdict):
             # Not a failure of ours, as it may be impossible; but a test that failed has not passed.

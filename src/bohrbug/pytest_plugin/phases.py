@@ -12,6 +12,7 @@ import pytest
 
 from bohrbug.exploration.result import Failure, Result
 from bohrbug.pytest_plugin import internals
+from bohrbug.pytest_plugin.alarms import AlarmGuard
 from bohrbug.pytest_plugin.execution import ItemExecution
 from bohrbug.pytest_plugin.summary import ATTRIBUTE
 
@@ -43,6 +44,7 @@ class Phases:
         nextitem: see above.
         execution: what has executed the item.
         begin: when the call began, as ``time.perf_counter`` has it.
+        alarm: where timeouts of other plugins may interrupt what is done for the item.
     """
 
     def __init__(
@@ -53,6 +55,7 @@ class Phases:
         self.nextitem = nextitem
         self.execution: ItemExecution
         self.begin = time.perf_counter()
+        self.alarm = AlarmGuard()
 
     def finish(
         self,
@@ -159,7 +162,8 @@ class Phases:
     def call(self, when: Any, function: Any) -> pytest.CallInfo[object]:
         """Do what belongs to a phase; the call itself began before, when the item was explored."""
         begin = self.begin if when == "call" else time.perf_counter()
-        call = pytest.CallInfo.from_call(function, when=when, reraise=(pytest.exit.Exception,))
+        with self.alarm.let_through():
+            call = pytest.CallInfo.from_call(function, when=when, reraise=(pytest.exit.Exception,))
         if when == "call":
             call.duration = time.perf_counter() - begin
             call.start = call.stop - call.duration
