@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TypeVar
 
 P = TypeVar("P", bound=type)
@@ -11,7 +10,7 @@ P = TypeVar("P", bound=type)
 def leaves_typing_alone(protocol: P) -> P:
     """Class decorator above ``runtime_checkable``: checks leave ``typing.Generic`` as it was.
 
-    On Python 3.11 a check looks into ``__annotations__`` of all bases of the object's class, and a
+    Up to Python 3.12 a check looks into ``__annotations__`` of all bases of the object's class, and a
     class that has none is given an empty dict by that.  So every generic class of the program would
     have one from then on, by inheritance from ``typing.Generic``.  The check by class that does so
     is left out here; what remains is the check of the object itself, with the same result.
@@ -22,10 +21,9 @@ def leaves_typing_alone(protocol: P) -> P:
     Returns:
         the same class.
     """
-    if sys.version_info < (3, 12):
 
-        def says_nothing(*_: type) -> object:
-            return NotImplemented
+    def says_nothing(*_: type) -> object:
+        return NotImplemented
 
-        type.__setattr__(protocol, "__subclasshook__", classmethod(says_nothing))
+    type.__setattr__(protocol, "__subclasshook__", classmethod(says_nothing))
     return protocol
