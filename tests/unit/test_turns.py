@@ -20,6 +20,8 @@ from bohrbug.model.outcome import OutcomeKind
 from bohrbug.model.plan import Plan
 from bohrbug.model.serialise import trace_from_json, trace_to_json
 from bohrbug.platforms.threads.platform import runtime_of
+from bohrbug.report.explanation import explain
+from bohrbug.report.naming import Names
 from bohrbug.report.text import failure_text
 
 Main = Callable[[list[Any]], Awaitable[None]]
@@ -397,7 +399,9 @@ def test_a_deadlock_names_the_tasks_that_wait_and_what_for() -> None:
     report = failure_text(failure)
     assert "waits for Lock" in report
     assert "waits for the end of other tasks" in report
-    assert "and what comes next in its event loop" in " ".join(report.split())
+    assert "It deadlocks under every schedule tried" in " ".join(report.split())
+    in_words = explain(failure.trace, failure.essential, Names(failure.trace))
+    assert "and what comes next in its event loop" in in_words
 
 
 def test_a_report_says_who_is_late_and_who_comes_first() -> None:

@@ -212,10 +212,10 @@ def test_only_an_alarm_to_come_is_guarded() -> None:
 
     before = signal.signal(signal.SIGALRM, handler)
     try:
-        with AlarmGuard(bool):
+        with AlarmGuard():
             assert signal.getsignal(signal.SIGALRM) is handler
         signal.setitimer(signal.ITIMER_REAL, 1000)
-        with AlarmGuard(bool):
+        with AlarmGuard():
             assert signal.getsignal(signal.SIGALRM) is not handler
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
