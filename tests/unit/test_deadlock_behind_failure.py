@@ -44,7 +44,7 @@ def test_the_deadlock_is_told() -> None:
     assert failure.outcome.exception == "AssertionError"
     assert failure.outcome.cycle == ("0.1", "0.2")
     text = failure_text(failure, width=80, color=False, encoding="utf-8")
-    assert "meanwhile 2 other tasks wait for each other for ever" in text
+    assert "meanwhile 2 other tasks wait for each other, see below" in text
     assert "Deadlocked when it failed" in text
     assert "waits for Lock" in text
 

@@ -80,8 +80,10 @@ def _draw_head(
         paper.paragraph(paper.prose(where), 2, 4)
     if outcome.cycle and outcome.kind is not OutcomeKind.DEADLOCK:
         number = len(outcome.cycle)
-        waiting = f"{number} other tasks wait for each other" if number > 1 else "a task waits"
-        paper.paragraph(paper.text(f"meanwhile {waiting} for ever, see below"), 2, 4)
+        waiting = (
+            f"{number} other tasks wait for each other" if number > 1 else "a task waits for itself"
+        )
+        paper.paragraph(paper.text(f"meanwhile {waiting}, see below"), 2, 4)
     if let_pass := failure.trace.uncontrolled.misuses_let_pass:
         paper.paragraph(paper.text(f"after allowed misuse: {', '.join(let_pass)}"), 2, 4)
     paper.paragraph(paper.text(how_found(failure, executions, seconds, glyphs.dash), QUIET), 2, 4)

@@ -89,7 +89,7 @@ class ThreadExplainer:
 
 
 def _deadlocked(execution: Execution) -> list[Task]:
-    """Tasks that wait for each other in a circle, and for ever, while others go on."""
+    """Tasks that wait for each other in a circle, and without a timeout, while others go on."""
     waiting = {
         task.id: task
         for task in execution.alive
