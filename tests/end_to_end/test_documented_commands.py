@@ -97,6 +97,7 @@ READERS = [
         ),
         programs={
             "counters.py": CALLED,
+            "folder/file.py": MODULE,
             "module.py": MODULE,
             "package/module.py": MODULE,
             "pool_test.py": POOL,
