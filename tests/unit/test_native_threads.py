@@ -17,7 +17,6 @@ from bohrbug.live.native_threads.traps import (
     MISSING,
     UNKNOWN,
     Access,
-    Frame,
     Part,
     Race,
     Sharing,
@@ -25,6 +24,7 @@ from bohrbug.live.native_threads.traps import (
     merged,
     value_at,
 )
+from bohrbug.model.operation import Site
 from bohrbug.runtime.threads.rewrite import hooks
 from bohrbug.runtime.threads.rewrite.attributes import INSTANCE
 from bohrbug.runtime.threads.rewrite.place import Place
@@ -367,8 +367,8 @@ def test_what_is_not_known_is_never_benign() -> None:
 
 def race_at(first: int, second: int, is_benign: bool) -> Race:
     sides = (
-        Side("a thread", "read", (Frame("shop.py", first, "buy"),)),
-        Side("another", "write", (Frame("shop.py", second, "sell"),)),
+        Side("a thread", "read", (Site("shop.py", first, "buy"),)),
+        Side("another", "write", (Site("shop.py", second, "sell"),)),
     )
     return Race("Shop.tickets", *sides, values=["0", "1", "1"], is_benign=is_benign)
 
@@ -424,7 +424,7 @@ def test_a_hook_whose_sink_another_thread_takes_away_tells_nobody() -> None:
 
 
 def test_the_delays_just_before_a_moment() -> None:
-    log, at = Log(), Frame("shop.py", 1, "buy")
+    log, at = Log(), Site("shop.py", 1, "buy")
     log.add(Delay("long ago", "paused", at, 1.0, 1.1))
     log.add(Delay("lately", "paused", at, 9.7, 9.8))
     log.add(Delay("now", "paused", at, 9.9))
@@ -438,7 +438,7 @@ def test_a_stack_is_of_the_program() -> None:
 
     innermost = stack_of(sys._getframe())[0]
     assert innermost.function == "test_a_stack_is_of_the_program"
-    assert innermost.file == __file__
+    assert innermost.filename == __file__
 
 
 def test_a_note_is_as_long_as_there_is_room() -> None:

@@ -9,7 +9,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from types import FrameType
 
-from bohrbug.live.native_threads.traps import Frame, Stack
+from bohrbug.live.native_threads.traps import Stack
+from bohrbug.model.operation import Site
 
 _OWN = __name__.partition(".")[0]
 DEEPEST = 8
@@ -30,7 +31,7 @@ class Delay:
 
     thread: str
     why: str
-    at: Frame
+    at: Site
     began: float
     ended: float | None = None
 
@@ -88,13 +89,13 @@ _BEGINNINGS = frozenset({"Thread.run", "Thread._bootstrap_inner", "Thread._boots
 
 def stack_of(frame: FrameType | None, most: int = DEEPEST) -> Stack:
     """The lines that a thread is at, innermost first, without ours and how it began."""
-    found: list[Frame] = []
+    found: list[Site] = []
     while frame is not None and len(found) < most:
         if not is_own(frame) and frame.f_code.co_qualname not in _BEGINNINGS:
             code = frame.f_code
-            found.append(Frame(code.co_filename, frame.f_lineno or 0, code.co_qualname))
+            found.append(Site(code.co_filename, frame.f_lineno or 0, code.co_qualname))
         frame = frame.f_back
-    return tuple(found) or (Frame("<unknown>", 0, "?"),)
+    return tuple(found) or (Site("<unknown>", 0, "?"),)
 
 
 def thread_name(number: int) -> str:

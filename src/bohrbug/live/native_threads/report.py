@@ -9,7 +9,8 @@ from bohrbug.live.native_threads.delays import Delay
 from bohrbug.live.native_threads.harm import Harm
 from bohrbug.live.native_threads.options import NativeThreadsOptions
 from bohrbug.live.native_threads.session import NativeThreadsResult
-from bohrbug.live.native_threads.traps import Frame, Race, Side
+from bohrbug.live.native_threads.traps import Race, Side
+from bohrbug.model.operation import Site
 from bohrbug.paths import display_path
 from bohrbug.report.wording import plural, seconds_in_words
 
@@ -59,8 +60,8 @@ def _delay_in_words(delay: Delay) -> str:
     return f"{delay.thread} {delay.why}, at {_in_words(delay.at)} ({ended})"
 
 
-def _in_words(frame: Frame) -> str:
-    return f"{display_path(frame.file)}:{frame.line} in {frame.function}"
+def _in_words(site: Site) -> str:
+    return f"{display_path(site.filename)}:{site.line} in {site.function}"
 
 
 def race_lines(race: Race) -> Iterator[str]:
@@ -81,7 +82,7 @@ def race_lines(race: Race) -> Iterator[str]:
 def _side_lines(side: Side, words: str) -> Iterator[str]:
     innermost, *others = side.stack
     yield f"  {side.thread} {words} {side.verb} it at {_in_words(innermost)}"
-    yield from (f"    called at {_in_words(frame)}" for frame in others[: _FRAMES - 1])
+    yield from (f"    called at {_in_words(site)}" for site in others[: _FRAMES - 1])
 
 
 def races_in_order(result: NativeThreadsResult) -> list[Race]:

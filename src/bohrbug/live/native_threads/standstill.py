@@ -9,15 +9,16 @@ from __future__ import annotations
 
 import ast
 import dis
-import linecache
 import multiprocessing.process
 import os
 import signal
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from types import CodeType, FrameType
+from types import FrameType
 from typing import Any
+
+from bohrbug.runtime.threads.data.expressions import code_at
 
 Frames = Mapping[int, FrameType]
 
@@ -106,29 +107,11 @@ def waits_for_lock(frame: FrameType) -> bool:
     if opcode == "BEFORE_WITH":
         # Of a class in Python there would be a frame.
         return True
-    expression = _expression_at(code, at)
+    expression = code_at((code, at))
     if isinstance(expression, ast.Call):
         return isinstance(expression.func, ast.Attribute) and _waits(expression, frame)
     # From Python 3.14 on "with lock:" calls what it has looked up.
     return expression is not None
-
-
-def _expression_at(code: CodeType, at: int) -> ast.expr | None:
-    positions = list(code.co_positions())[at // 2]
-    first, last, start, end = positions
-    if first is None or last is None or start is None or end is None:
-        return None
-    lines = [linecache.getline(code.co_filename, line) for line in range(first, last + 1)]
-    if not all(lines):
-        return None
-    encoded = [line.encode() for line in lines]
-    # Columns are of bytes; the last line is cut first, as it may be the first one, too.
-    encoded[-1] = encoded[-1][:end]
-    encoded[0] = encoded[0][start:]
-    try:
-        return ast.parse(b"(" + b"".join(encoded) + b")", mode="eval").body
-    except SyntaxError:
-        return None
 
 
 def _waits(call: ast.Call, frame: FrameType) -> bool:

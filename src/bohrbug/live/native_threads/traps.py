@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from types import CellType, MemberDescriptorType
 
+from bohrbug.model.operation import Site
 from bohrbug.platforms.threads.plain_values import shown
 from bohrbug.runtime.threads.rewrite.attributes import instance_dict
 
@@ -25,16 +26,7 @@ class Part(Enum):
     WHOLE = "whole"
 
 
-@dataclass(frozen=True, slots=True)
-class Frame:
-    """A line of a stack."""
-
-    file: str
-    line: int
-    function: str
-
-
-Stack = tuple[Frame, ...]
+Stack = tuple[Site, ...]
 """From the innermost frame outwards; that one says where an access is."""
 
 
@@ -178,7 +170,7 @@ class Race:
     count: int = 1
 
     @property
-    def key(self) -> frozenset[tuple[Frame, str]]:
+    def key(self) -> frozenset[tuple[Site, str]]:
         """The same for all races between the same two places."""
         return frozenset((side.stack[0], side.verb) for side in (self.paused, self.other))
 

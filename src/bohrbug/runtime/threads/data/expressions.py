@@ -49,7 +49,7 @@ def accessed_name(place: Place) -> str:
         the expression has no such name for it or might mean another one, and where there is no
         source.
     """
-    code = _code_at(place)
+    code = code_at(place)
     return _name(None if code is None else _accessed_by(code), place)
 
 
@@ -63,7 +63,7 @@ def holder_name(place: Place) -> str:
     code, offset = place
     if opname[code.co_code[offset]] not in _OF_ATTRIBUTES:
         return ""
-    expression = _code_at(place)
+    expression = code_at(place)
     name = _name(expression.value if isinstance(expression, ast.Attribute) else None, place)
     if "." in name:
         return name
@@ -81,14 +81,23 @@ def _name(expression: ast.expr | None, place: Place) -> str:
     return name if len(name) <= _LONGEST else ""
 
 
-def _code_at(place: Place) -> ast.AST | None:
-    """The expression, or the loop, that an instruction belongs to."""
+def code_at(place: Place) -> ast.AST | None:
+    """The expression, or the loop, that an instruction belongs to.
+
+    Parameters:
+        place: of the instruction.
+
+    Returns:
+        ``None`` where there is no source, or it can't be told.
+    """
     span = span_of(place)
     if span is None:
         return None
     first, last, start, end = span
     filename = place[0].co_filename
     lines = [linecache.getline(filename, line).encode() for line in range(first, last + 1)]
+    if not all(lines):
+        return None
     lines[-1] = lines[-1][:end]
     lines[0] = lines[0][start:]
     try:
