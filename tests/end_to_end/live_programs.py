@@ -7,7 +7,7 @@ from pathlib import Path
 
 from tests.end_to_end.conftest import Folder
 
-POOL = """
+POOL_CLASS = """
     import threading
 
     class Pool:
@@ -32,7 +32,10 @@ POOL = """
             with self.lock:
                 self.used.discard(connection)
                 self.free.append(connection)
+"""
+"""Between two critical sections of ``get`` another thread may take the same connection."""
 
+POOL = f"""{POOL_CLASS}
     def use(pool, times):
         for _ in range(times):
             connection = pool.get()
@@ -47,7 +50,7 @@ POOL = """
         for thread in threads:
             thread.join()
 """
-"""Between two critical sections of ``get`` another thread may take the same connection."""
+"""Three threads that share one."""
 
 FINE = """
     import os, sys, threading

@@ -16,36 +16,13 @@ from contextlib import contextmanager
 import pytest
 
 from tests.end_to_end.conftest import SECONDS, Ended, Folder
-from tests.end_to_end.live_programs import left
+from tests.end_to_end.live_programs import POOL_CLASS, left
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="live rounds need Linux")
 
-SERVER = """
-    import http.server, sys, threading
+SERVER = f"""{POOL_CLASS}
+    import http.server, sys
     import bohrbug.live
-
-    class Pool:
-        def __init__(self):
-            self.lock = threading.Lock()
-            self.free = [0, 1, 2]
-            self.used = set()
-
-        def get(self):
-            with self.lock:
-                if not self.free:
-                    return None
-                connection = self.free[-1]
-            with self.lock:
-                if connection in self.free:
-                    self.free.remove(connection)
-                assert connection not in self.used, "handed out twice"
-                self.used.add(connection)
-            return connection
-
-        def put(self, connection):
-            with self.lock:
-                self.used.discard(connection)
-                self.free.append(connection)
 
     class Handler(http.server.BaseHTTPRequestHandler):
         def do_GET(self):
@@ -72,7 +49,7 @@ SERVER = """
     print(server.server_port, file=sys.stderr, flush=True)
     server.serve_forever()
 """
-"""As :data:`.live_programs.POOL`, behind HTTP."""
+"""The pool, behind HTTP."""
 
 QUIET = """
     import sys, threading, time

@@ -1,4 +1,4 @@
-"""What attaching to a service is made of: addresses, messages, the door, approaches, real time."""
+"""What attaching to a service is made of: addresses, messages, a listener, approaches, time."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from bohrbug.live import addresses, door
+from bohrbug.live import addresses, listener
 from bohrbug.live.addresses import AttachError, check_private, find_address, make_address
 from bohrbug.live.figures import Figures
 from bohrbug.live.harm import End
@@ -26,12 +26,12 @@ from bohrbug.live.system_calls import MACHINES, filter_of, outcome_of
 from bohrbug.live.wire import (
     HISTORY,
     VERSION,
-    Wanted,
-    Word,
-    line,
+    AttachRequest,
+    MessageKind,
+    decoded,
+    encoded,
     result_from_json,
     result_to_json,
-    word_of,
 )
 from bohrbug.model.conditions import Level
 from bohrbug.model.operation import ACQUIRE, EXTERNAL, READ, Operation
@@ -102,22 +102,24 @@ def test_where_nothing_listens_there_is_no_address(runtime_directory: Path) -> N
 
 
 def test_what_is_wanted_arrives_as_it_was_but_for_what_a_service_decides() -> None:
-    wanted = Wanted(LiveOptions(budget=7.0, window=9, rounds=3, debug=True), Level.ALL, ("a", "b"))
-    found = Wanted.from_json(wanted.to_json())
+    wanted = AttachRequest(
+        LiveOptions(budget=7.0, window=9, rounds=3, debug=True), Level.ALL, ("a", "b")
+    )
+    found = AttachRequest.from_json(wanted.to_json())
     assert found == replace(wanted, rounds=replace(wanted.rounds, history=HISTORY, debug=False))
 
 
 def test_another_version_is_refused() -> None:
-    data = {**Wanted(LiveOptions()).to_json(), "version": VERSION + 1}
+    data = {**AttachRequest(LiveOptions()).to_json(), "version": VERSION + 1}
     with pytest.raises(ValueError, match="different versions"):
-        Wanted.from_json(data)
+        AttachRequest.from_json(data)
 
 
 def test_options_that_make_no_sense_are_refused() -> None:
-    data = Wanted(LiveOptions()).to_json()
+    data = AttachRequest(LiveOptions()).to_json()
     data["rounds"]["budget"] = 400
     with pytest.raises(ValueError, match="budget must be"):
-        Wanted.from_json(data)
+        AttachRequest.from_json(data)
 
 
 def test_results_arrive_as_they_were() -> None:
@@ -125,12 +127,12 @@ def test_results_arrive_as_they_were() -> None:
     figures.ends.update({End.WINDOW: 5, End.FAILED: 1})
     for outcome in (PASSED, Outcome(OutcomeKind.INTERRUPTED, "interrupted by the user")):
         result = LiveResult(outcome, figures, 1.5, 70, is_whole=False)
-        word, data = word_of(line(Word.OVER, result_to_json(result)))
-        assert word is Word.OVER
+        kind, data = decoded(encoded(MessageKind.OVER, result_to_json(result)))
+        assert kind is MessageKind.OVER
         assert result_from_json(data) == result
 
 
-# -- the door --------------------------------------------------------------------------------
+# -- the listener --------------------------------------------------------------------------------
 
 
 @pytest.fixture
@@ -139,14 +141,14 @@ def news() -> list[str]:
 
 
 @pytest.fixture
-def opened(runtime_directory: Path, news: list[str]) -> Generator[door.Door]:
-    made = door.Door(lambda: news.append("news"))
+def opened(runtime_directory: Path, news: list[str]) -> Generator[listener.Listener]:
+    made = listener.Listener(lambda: news.append("news"))
     yield made
     made.close()
     assert not made.path.exists()
 
 
-def call(opened: door.Door, message: bytes) -> socket.socket:
+def call(opened: listener.Listener, message: bytes) -> socket.socket:
     connection = socket.socket(socket.AF_UNIX)
     connection.settimeout(20)
     connection.connect(str(opened.path))
@@ -154,9 +156,9 @@ def call(opened: door.Door, message: bytes) -> socket.socket:
     return connection
 
 
-def answer(connection: socket.socket) -> tuple[Word, Any]:
+def answer(connection: socket.socket) -> tuple[MessageKind, Any]:
     with connection.makefile("rb") as file:
-        return word_of(file.readline())
+        return decoded(file.readline())
 
 
 def until(condition: Any) -> None:
@@ -166,49 +168,51 @@ def until(condition: Any) -> None:
         time.sleep(0.005)
 
 
-ASK = line(Word.ATTACH, Wanted(LiveOptions()).to_json())
+ASK = encoded(MessageKind.ATTACH, AttachRequest(LiveOptions()).to_json())
 
 
 @on_linux
-def test_one_is_let_in_and_the_next_one_is_refused(opened: door.Door, news: list[str]) -> None:
+def test_one_is_let_in_and_the_next_one_is_refused(
+    opened: listener.Listener, news: list[str]
+) -> None:
     with call(opened, ASK) as first:
-        until(lambda: opened.caller is not None)
-        caller = opened.caller
-        assert caller is not None
-        assert (caller.process, caller.user) == (os.getpid(), os.geteuid())
+        until(lambda: opened.client is not None)
+        client = opened.client
+        assert client is not None
+        assert (client.process, client.user) == (os.getpid(), os.geteuid())
         with call(opened, ASK) as second:
             expected = f"process {os.getpid()} is attached to it already"
-            assert answer(second) == (Word.REFUSED, expected)
-        assert not caller.has_left
-        first.sendall(line(Word.DETACH))
-        until(lambda: caller.has_left)
+            assert answer(second) == (MessageKind.REFUSED, expected)
+        assert not client.has_left
+        first.sendall(encoded(MessageKind.DETACH))
+        until(lambda: client.has_left)
         assert news == ["news"] * 2
-        caller.tell(Word.OVER, 1, is_last=True)
-        assert answer(first) == (Word.OVER, 1)
-        caller.wait_until_told()
+        client.tell(MessageKind.OVER, 1, is_last=True)
+        assert answer(first) == (MessageKind.OVER, 1)
+        client.wait_until_told()
         assert first.recv(1) == b""
 
 
 @on_linux
-def test_who_is_gone_has_left(opened: door.Door) -> None:
+def test_who_is_gone_has_left(opened: listener.Listener) -> None:
     call(opened, ASK).close()
-    until(lambda: opened.caller is not None and opened.caller.has_left)
+    until(lambda: opened.client is not None and opened.client.has_left)
 
 
 @on_linux
-def test_what_is_no_message_is_refused(opened: door.Door) -> None:
-    for message in (b"GET / HTTP/1.1\n", b"[]\n", line(Word.ATTACH, {}), b"\xff\n"):
+def test_what_is_no_message_is_refused(opened: listener.Listener) -> None:
+    for message in (b"GET / HTTP/1.1\n", b"[]\n", encoded(MessageKind.ATTACH, {}), b"\xff\n"):
         with call(opened, message) as connection:
-            assert answer(connection)[0] is Word.REFUSED
-    assert opened.caller is None
+            assert answer(connection)[0] is MessageKind.REFUSED
+    assert opened.client is None
 
 
 @on_linux
-def test_who_never_stops_talking_is_refused(opened: door.Door) -> None:
+def test_who_never_stops_talking_is_refused(opened: listener.Listener) -> None:
     with call(opened, b"x" * (1 << 16)) as connection:
         sender = threading.Thread(target=lambda: _send(connection, b"x" * (1 << 21)))
         sender.start()
-        assert answer(connection) == (Word.REFUSED, "that is too long")
+        assert answer(connection) == (MessageKind.REFUSED, "that is too long")
         sender.join()
 
 
@@ -220,22 +224,24 @@ def _send(connection: socket.socket, data: bytes) -> None:
 
 
 @on_linux
-def test_another_user_is_refused(opened: door.Door, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(door, "peer_of", lambda connection: (7, os.geteuid() + 1))
+def test_another_user_is_refused(
+    opened: listener.Listener, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(listener, "peer_of", lambda connection: (7, os.geteuid() + 1))
     with call(opened, ASK) as connection:
-        assert answer(connection)[0] is Word.REFUSED
-    assert opened.caller is None
+        assert answer(connection)[0] is MessageKind.REFUSED
+    assert opened.client is None
 
 
 @on_linux
 def test_what_is_left_to_be_told_is_told_when_it_closes(runtime_directory: Path) -> None:
-    made = door.Door(lambda: None)
+    made = listener.Listener(lambda: None)
     with call(made, ASK) as connection:
-        until(lambda: made.caller is not None)
-        assert made.caller is not None
+        until(lambda: made.client is not None)
+        assert made.client is not None
         # More than what fits between the two.
-        made.caller.tell(Word.OVER, "x" * (1 << 21), is_last=True)
-        reader: list[tuple[Word, Any]] = []
+        made.client.tell(MessageKind.OVER, "x" * (1 << 21), is_last=True)
+        reader: list[tuple[MessageKind, Any]] = []
         thread = threading.Thread(target=lambda: reader.append(answer(connection)))
         thread.start()
         made.close()

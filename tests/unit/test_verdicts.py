@@ -216,7 +216,7 @@ def test_everything_within_a_bound_was_executed() -> None:
         ({"executions": 100}, "the budget of 100 executions was spent"),
         ({"seconds": 31.0}, "the budget of 30 seconds was spent"),
         (
-            {"seconds": 22.0, "another_takes": 10.96},
+            {"seconds": 22.0, "no_room_for": 10.96},
             "the budget of 30 seconds has no room for another execution, which takes 11 seconds",
         ),
         ({}, "the strategy had nothing left to execute, and does not cover every schedule"),

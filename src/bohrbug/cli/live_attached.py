@@ -19,7 +19,7 @@ from bohrbug.live.attaching import ANSWER_SECONDS, Attached, Attaching, Silent
 from bohrbug.live.options import LiveOptions
 from bohrbug.live.report import summary_lines
 from bohrbug.live.result import LiveResult
-from bohrbug.live.wire import Wanted
+from bohrbug.live.wire import AttachRequest
 from bohrbug.model.conditions import Level
 from bohrbug.report.text import render_failure
 
@@ -51,7 +51,7 @@ def live_attached(
     ):
         if is_given:
             usage_error(f"{flag} is for programs that bohrbug starts")
-    wanted = Wanted(rounds, Level(given["level"] or Level.RACY), tuple(given["scope"] or ()))
+    wanted = AttachRequest(rounds, Level(given["level"] or Level.RACY), tuple(given["scope"] or ()))
     if sys.platform != "linux":
         usage_error(f"live rounds need Linux, this is {sys.platform}")
     try:

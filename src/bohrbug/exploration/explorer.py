@@ -232,7 +232,7 @@ class Explorer:
             self._proposed > 0,
             result.executions,
             result.seconds,
-            self.spending.another_takes,
+            self.spending.another_takes if self.spending.is_over else 0.0,
             len(result.failures),
             result.diverged,
             result.interrupted,

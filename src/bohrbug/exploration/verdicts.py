@@ -142,7 +142,7 @@ class Evidence:
         has_searched: the strategy had its turn at all.
         executions: executions made.
         seconds: wall time, in seconds.
-        another_takes: the seconds that one more execution would have taken at least.
+        no_room_for: the seconds of another execution, if there was no time left for it.
         failures: distinct failures found.
         diverged: executions that could not follow their plan.
         interrupted: the user stopped it.
@@ -159,7 +159,7 @@ class Evidence:
     has_searched: bool = False
     executions: int = 0
     seconds: float = 0.0
-    another_takes: float = 0.0
+    no_room_for: float = 0.0
     failures: int = 0
     diverged: int = 0
     interrupted: bool = False
@@ -234,8 +234,8 @@ def _end(evidence: Evidence) -> str:
         return f"the budget of {options.executions:,} executions was spent"
     if options.seconds is not None and evidence.seconds >= options.seconds:
         return f"the budget of {options.seconds:g} seconds was spent"
-    if options.seconds is not None and evidence.seconds + evidence.another_takes > options.seconds:
-        takes = f"which takes {evidence.another_takes:.2g} seconds"
+    if options.seconds is not None and evidence.no_room_for:
+        takes = f"which takes {evidence.no_room_for:.2g} seconds"
         return (
             f"the budget of {options.seconds:g} seconds has no room for another execution, {takes}"
         )

@@ -8,12 +8,12 @@ import traceback
 
 from bohrbug.exploration.reproduction import failure_to_json
 from bohrbug.exploration.result import Failure
-from bohrbug.live.door import Caller
 from bohrbug.live.failures import failure_of
 from bohrbug.live.following import Crash
+from bohrbug.live.listener import Client
 from bohrbug.live.result import LiveResult
 from bohrbug.live.rounds import Rounds
-from bohrbug.live.wire import Word, result_to_json
+from bohrbug.live.wire import MessageKind, result_to_json
 from bohrbug.model.outcome import PASSED, Outcome, OutcomeKind
 from bohrbug.runtime.threads.control import nobody
 from bohrbug.runtime.threads.execution import Execution
@@ -27,7 +27,7 @@ class AttachedRun:
     """From the moment at which somebody has attached on; made between two steps.
 
     Parameters:
-        caller: who has, and says what it wants.
+        client: who has, and says what it wants.
         runtime: executes the service.
         execution: of the service.
 
@@ -35,10 +35,10 @@ class AttachedRun:
         rounds: that are made.
     """
 
-    def __init__(self, caller: Caller, runtime: LiveRuntime, execution: Execution) -> None:
-        wanted = caller.wanted
+    def __init__(self, client: Client, runtime: LiveRuntime, execution: Execution) -> None:
+        wanted = client.wanted
         assert wanted is not None
-        self._caller = caller
+        self._client = client
         self._wanted = wanted
         self._runtime = runtime
         self._failure: Failure | None = None
@@ -49,7 +49,7 @@ class AttachedRun:
         rounds.before_crash = self._before_crash
         rounds.on_error = _do_nothing
         runtime.look(wanted.level, Scope(wanted.scope))
-        caller.tell(Word.ATTACHED, {"python": sys.version.split()[0], "command": sys.argv})
+        client.tell(MessageKind.ATTACHED, {"python": sys.version.split()[0], "command": sys.argv})
 
     @property
     def is_copy(self) -> bool:
@@ -60,7 +60,7 @@ class AttachedRun:
         """Whether no more rounds are to be made."""
         wanted, figures = self._wanted.rounds, self.rounds.figures
         return bool(
-            self._caller.has_left
+            self._client.has_left
             or self._failure is not None
             or self.rounds.error is not None
             or (wanted.rounds is not None and figures.rounds >= wanted.rounds)
@@ -74,9 +74,9 @@ class AttachedRun:
         error = self.rounds.error
         if error is not None:
             text = "".join(traceback.format_exception(error))
-            self._caller.tell(Word.REFUSED, f"an error of Bohrbug's:\n{text}", is_last=True)
+            self._client.tell(MessageKind.REFUSED, f"an error of Bohrbug's:\n{text}", is_last=True)
             return
-        self._caller.tell(Word.OVER, result_to_json(self._result(execution)), is_last=True)
+        self._client.tell(MessageKind.OVER, result_to_json(self._result(execution)), is_last=True)
 
     def _result(self, execution: Execution) -> LiveResult:
         rounds = self.rounds
@@ -84,7 +84,7 @@ class AttachedRun:
         outcome = PASSED
         if self._failure is not None:
             outcome = self._failure.outcome
-        elif self._caller.has_left:
+        elif self._client.has_left:
             outcome = Outcome(OutcomeKind.INTERRUPTED, "interrupted by the user")
         steps = max(rounds.forgotten + execution.steps - self._first_step, 0)
         # The failure itself was told when it happened.
@@ -106,15 +106,15 @@ class AttachedRun:
             failure = failure_of(self._runtime, self.rounds, execution.trace, outcome, crash)
             execution.trace.forget()
             self._failure = failure
-            self._caller.tell(Word.FAILED, failure_to_json(failure))
+            self._client.tell(MessageKind.FAILED, failure_to_json(failure))
 
     def _before_crash(self, crash: Crash) -> None:
         execution = self._runtime.execution
         assert execution is not None
         outcome = Outcome(OutcomeKind.CRASH, f"died of {crash.report.failing[0]} in its next step")
         self._tell_failure(execution, outcome, crash)
-        self._caller.tell(Word.OVER, result_to_json(self._result(execution)), is_last=True)
-        self._caller.wait_until_told()
+        self._client.tell(MessageKind.OVER, result_to_json(self._result(execution)), is_last=True)
+        self._client.wait_until_told()
 
 
 def _do_nothing(execution: Execution) -> None:

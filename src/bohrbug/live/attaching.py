@@ -14,7 +14,7 @@ from bohrbug.exploration.reproduction import failure_from_json
 from bohrbug.exploration.result import Failure
 from bohrbug.live.addresses import AttachError, find_address, peer_of
 from bohrbug.live.result import LiveResult
-from bohrbug.live.wire import Wanted, Word, line, result_from_json, word_of
+from bohrbug.live.wire import AttachRequest, MessageKind, decoded, encoded, result_from_json
 
 ANSWER_SECONDS = 10.0
 """Within so many seconds a service answers that comes to a scheduling point now and then."""
@@ -52,10 +52,10 @@ class Attaching:
         AttachError: it can't be attached to.
     """
 
-    def __init__(self, process: int, wanted: Wanted) -> None:
+    def __init__(self, process: int, wanted: AttachRequest) -> None:
         self._process = process
         self._connection = _connect(process)
-        self._connection.sendall(line(Word.ATTACH, wanted.to_json()))
+        self._connection.sendall(encoded(MessageKind.ATTACH, wanted.to_json()))
 
     def __enter__(self) -> Self:
         return self
@@ -66,7 +66,7 @@ class Attaching:
     def detach(self) -> None:
         """Ask for the end; the result is the last of the events."""
         try:
-            self._connection.sendall(line(Word.DETACH))
+            self._connection.sendall(encoded(MessageKind.DETACH))
         except OSError:
             # It is gone, which the events tell.
             return
@@ -93,17 +93,17 @@ class Attaching:
                 message, _, rest = bytes(heard).partition(b"\n")
                 heard[:] = rest
                 waits_for_answer = False
-                event = self._event(*word_of(message))
+                event = self._event(*decoded(message))
                 yield event
                 if isinstance(event, LiveResult):
                     return
 
-    def _event(self, word: Word, data: Any) -> Event:
-        if word is Word.ATTACHED:
+    def _event(self, kind: MessageKind, data: Any) -> Event:
+        if kind is MessageKind.ATTACHED:
             return Attached(tuple(data["command"]), data["python"])
-        if word is Word.FAILED:
+        if kind is MessageKind.FAILED:
             return failure_from_json(data)
-        if word is Word.OVER:
+        if kind is MessageKind.OVER:
             return result_from_json(data)
         raise AttachError(f"process {self._process} refuses: {data}")
 

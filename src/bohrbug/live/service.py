@@ -22,7 +22,7 @@ from greenlet import getcurrent, greenlet
 from bohrbug.live.addresses import AttachError
 from bohrbug.live.attached import AttachedRun
 from bohrbug.live.copies import CannotHoldBack, check
-from bohrbug.live.door import Door
+from bohrbug.live.listener import Listener
 from bohrbug.model.outcome import Outcome
 from bohrbug.platforms.threads.platform import service_plan, service_runtime_of
 from bohrbug.runtime.threads import control
@@ -77,7 +77,7 @@ class Service:
         self._attached: AttachedRun | None = None
         self._collections = 0
         self._forgetting: ForgettingEnded | None = None
-        self._door: Door | None = None
+        self._listener: Listener | None = None
         self._excepthook = sys.excepthook
         self._runtime: LiveRuntime
         self._run = greenlet(self._execute)
@@ -93,7 +93,7 @@ class Service:
         self._run.switch()
         try:
             with nobody():
-                self._door = Door(self._look_soon)
+                self._listener = Listener(self._look_soon)
         except BaseException:
             self._run.switch()
             raise
@@ -122,8 +122,8 @@ class Service:
             _real_signal(signal.SIGINT, handler.handler)
         if sys.excepthook == self._tell_of_error:
             sys.excepthook = self._excepthook
-        if self._door is not None:
-            self._door.close()
+        if self._listener is not None:
+            self._listener.close()
 
     @property
     def is_over(self) -> bool:
@@ -200,18 +200,18 @@ class Service:
         return execution.steps + _GAP
 
     def _settle(self, execution: Execution) -> None:
-        """Between two steps: let in who has called, and let go who wants to leave."""
-        attached, door = self._attached, self._door
+        """Between two steps: let in who wants to attach, and let go who wants to leave."""
+        attached, listener = self._attached, self._listener
         if attached is not None and attached.is_over():
             attached.end(execution)
             self._attached = None
-            if door is not None:
-                door.caller = None
-        elif attached is None and door is not None and door.caller is not None:
-            self._attached = AttachedRun(door.caller, self._runtime, execution)
+            if listener is not None:
+                listener.client = None
+        elif attached is None and listener is not None and listener.client is not None:
+            self._attached = AttachedRun(listener.client, self._runtime, execution)
 
     def _look_soon(self) -> None:
-        """In the thread of the door: there is something to settle."""
+        """In the thread of the listener: there is something to settle."""
         execution = self._runtime.execution
         if execution is not None:
             execution.checks.visit_soon()
@@ -228,10 +228,10 @@ class Service:
 
     def waits(self, execution: Execution) -> None:
         """See :class:`~bohrbug.runtime.threads.monitoring.Visitor`."""
-        attached, door = self._attached, self._door
+        attached, listener = self._attached, self._listener
         if attached is not None:
             attached.rounds.waits(execution)
-        elif door is None or door.caller is None:
+        elif listener is None or listener.client is None:
             return
         execution.suspended += 1
         try:

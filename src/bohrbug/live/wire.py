@@ -23,7 +23,7 @@ HISTORY = 2_000
 """Steps of a service that are kept: it can't be replayed anyway, and a report shows the last."""
 
 
-class Word(str, Enum):
+class MessageKind(str, Enum):
     """What a message is about."""
 
     ATTACH = "attach"
@@ -41,7 +41,7 @@ class Word(str, Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class AttachRequest:
     """What is wanted of a service.
 
     Parameters:
@@ -64,7 +64,7 @@ class Wanted:
         }
 
     @staticmethod
-    def from_json(data: Mapping[str, Any]) -> Wanted:
+    def from_json(data: Mapping[str, Any]) -> AttachRequest:
         """What :meth:`to_json` gave.
 
         Raises:
@@ -73,21 +73,21 @@ class Wanted:
         if data["version"] != VERSION:
             raise ValueError("the command and the service have different versions of Bohrbug")
         rounds = LiveOptions(**{**data["rounds"], "history": HISTORY, "debug": False})
-        return Wanted(rounds, Level(data["level"]), tuple(map(str, data["scope"])))
+        return AttachRequest(rounds, Level(data["level"]), tuple(map(str, data["scope"])))
 
 
-def line(word: Word, data: object = None) -> bytes:
+def encoded(kind: MessageKind, data: object = None) -> bytes:
     """A message.
 
     Parameters:
-        word: what it is about.
+        kind: what it is about.
         data: plain data.
     """
-    return json.dumps([word.value, data]).encode("utf-8", "backslashreplace") + b"\n"
+    return json.dumps([kind.value, data]).encode("utf-8", "backslashreplace") + b"\n"
 
 
-def word_of(message: bytes) -> tuple[Word, Any]:
-    """What :func:`line` was given.
+def decoded(message: bytes) -> tuple[MessageKind, Any]:
+    """What :func:`encoded` was given.
 
     Raises:
         ValueError: it is no such message.
@@ -95,7 +95,7 @@ def word_of(message: bytes) -> tuple[Word, Any]:
     content = json.loads(message)
     if not isinstance(content, list) or len(content) != 2:
         raise ValueError("a message has two parts")
-    return Word(content[0]), content[1]
+    return MessageKind(content[0]), content[1]
 
 
 def result_to_json(result: LiveResult) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The door of a service: its own thread, which listens to who wants to attach to it.
+"""The listener of a service: its own thread, which listens to who wants to attach to it.
 
 It is a real thread that waits in the kernel nearly all the time, so that the service is not
 disturbed.  It carries messages, and decides nothing but who may come in; what is wanted is done by
@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from bohrbug.live.addresses import make_address, peer_of
-from bohrbug.live.wire import Wanted, Word, line, word_of
+from bohrbug.live.wire import AttachRequest, MessageKind, decoded, encoded
 
 # As they are, whatever stands for them while the service is under control.
 _allocate_lock, _start_new_thread = _thread.allocate_lock, _thread.start_new_thread
@@ -32,18 +32,18 @@ _monotonic = time.monotonic
 _Socket = socket.socket
 
 _LONGEST_REQUEST = 1 << 20
-"""Bytes, after which whoever calls is not listened to any further."""
+"""Bytes, after which a client is not listened to any further."""
 
 _FLUSH_SECONDS = 5.0
-"""For so long who is called may take to read what is left to be told."""
+"""For so long a client may take to read what is left to be told."""
 
 
-class Caller:
-    """Who has called, as the thread of the door and that of the service see it.
+class Client:
+    """Who has connected, as the thread of the listener and that of the service see it.
 
     Parameters:
-        connection: to the caller.
-        wake: lets the thread of the door look.
+        connection: to the client.
+        wake: lets the thread of the listener look.
 
     Attributes:
         process: its number.
@@ -56,7 +56,7 @@ class Caller:
     def __init__(self, connection: socket.socket, wake: Callable[[], object]) -> None:
         self.connection = connection
         self.process, self.user = peer_of(connection)
-        self.wanted: Wanted | None = None
+        self.wanted: AttachRequest | None = None
         self.has_left = False
         self.wants_result = True
         self.is_last = False
@@ -66,14 +66,14 @@ class Caller:
         self.to_tell: deque[bytes] = deque()
         self._wake = wake
 
-    def tell(self, word: Word, data: object = None, is_last: bool = False) -> None:
+    def tell(self, kind: MessageKind, data: object = None, is_last: bool = False) -> None:
         """Say something to it; any thread may.
 
         Parameters:
-            word, data: see :func:`~bohrbug.live.wire.line`.
+            kind, data: see :func:`~bohrbug.live.wire.encoded`.
             is_last: nothing else is to be said, and the connection is closed then.
         """
-        self.to_tell.append(line(word, data))
+        self.to_tell.append(encoded(kind, data))
         self.is_last = self.is_last or is_last
         self._wake()
 
@@ -83,14 +83,14 @@ class Caller:
             self.told_all.release()
 
 
-class Door:
+class Listener:
     """Listens.
 
     Parameters:
-        on_news: called in the thread of the door when somebody comes in or wants to leave.
+        on_news: called in the thread of the listener when somebody comes in or wants to leave.
 
     Attributes:
-        caller: who is inside; the thread of the service takes it out once nothing is left to do.
+        client: who is inside; the thread of the service takes it out once nothing is left to do.
 
     Raises:
         AttachError: there is no place to listen at.
@@ -98,7 +98,7 @@ class Door:
 
     def __init__(self, on_news: Callable[[], object]) -> None:
         self._on_news = on_news
-        self.caller: Caller | None = None
+        self.client: Client | None = None
         self.path: Path = make_address(os.getpid())
         self._listening = _Socket(socket.AF_UNIX, socket.SOCK_STREAM)
         self._listening.bind(os.fspath(self.path))
@@ -106,7 +106,7 @@ class Door:
         self._listening.setblocking(False)
         self._reading, self._writing = _pipe()
         os.set_blocking(self._writing, False)
-        self._callers: dict[int, Caller] = {}
+        self._clients: dict[int, Client] = {}
         self._is_open = True
         self._ended: Any = _allocate_lock()
         self._ended.acquire()
@@ -147,110 +147,112 @@ class Door:
         listening = self._listening.fileno()
         poll.register(listening, select.POLLIN)
         poll.register(self._reading, select.POLLIN)
-        for descriptor, caller in self._callers.items():
-            poll.register(descriptor, select.POLLIN | (select.POLLOUT if caller.to_tell else 0))
+        for descriptor, client in self._clients.items():
+            poll.register(descriptor, select.POLLIN | (select.POLLOUT if client.to_tell else 0))
         for descriptor, events in poll.poll():
             if descriptor == self._reading:
                 _read(self._reading, 1 << 10)
             elif descriptor == listening:
                 self._answer()
             else:
-                self._attend(self._callers[descriptor], events)
-        for caller in list(self._callers.values()):
-            if caller.is_last and not caller.to_tell:
-                self._drop(caller)
+                self._attend(self._clients[descriptor], events)
+        for client in list(self._clients.values()):
+            if client.is_last and not client.to_tell:
+                self._drop(client)
 
     def _answer(self) -> None:
-        """Somebody has called."""
+        """Somebody has connected."""
         try:
             connection, _ = self._listening.accept()
         except OSError:
             # It has gone again.
             return
         connection.setblocking(False)
-        caller = Caller(connection, self._wake)
-        self._callers[connection.fileno()] = caller
-        if caller.user not in (os.geteuid(), 0):
-            caller.tell(Word.REFUSED, f"the service is not user {caller.user}'s", is_last=True)
+        client = Client(connection, self._wake)
+        self._clients[connection.fileno()] = client
+        if client.user not in (os.geteuid(), 0):
+            client.tell(
+                MessageKind.REFUSED, f"the service is not user {client.user}'s", is_last=True
+            )
 
-    def _attend(self, caller: Caller, events: int) -> None:
-        """A caller has said something, listens or is gone."""
+    def _attend(self, client: Client, events: int) -> None:
+        """A client has said something, listens or is gone."""
         try:
             if events & select.POLLOUT:
-                self._send(caller)
+                self._send(client)
             if events & (select.POLLIN | select.POLLHUP | select.POLLERR):
-                data = caller.connection.recv(1 << 16)
+                data = client.connection.recv(1 << 16)
                 if not data:
                     raise ConnectionResetError
-                caller.heard += data
+                client.heard += data
         except BlockingIOError:
             return
         except OSError:
-            caller.wants_result = False
-            self._leave(caller)
-            self._drop(caller)
+            client.wants_result = False
+            self._leave(client)
+            self._drop(client)
             return
-        while b"\n" in caller.heard and not caller.is_last:
-            message, _, rest = bytes(caller.heard).partition(b"\n")
-            caller.heard[:] = rest
-            self._heed(caller, message)
-        if len(caller.heard) > _LONGEST_REQUEST:
-            caller.tell(Word.REFUSED, "that is too long", is_last=True)
+        while b"\n" in client.heard and not client.is_last:
+            message, _, rest = bytes(client.heard).partition(b"\n")
+            client.heard[:] = rest
+            self._heed(client, message)
+        if len(client.heard) > _LONGEST_REQUEST:
+            client.tell(MessageKind.REFUSED, "that is too long", is_last=True)
 
-    def _send(self, caller: Caller) -> None:
-        while caller.to_tell:
-            message = caller.to_tell[0]
-            sent = caller.connection.send(message)
+    def _send(self, client: Client) -> None:
+        while client.to_tell:
+            message = client.to_tell[0]
+            sent = client.connection.send(message)
             if sent < len(message):
-                caller.to_tell[0] = message[sent:]
+                client.to_tell[0] = message[sent:]
                 return
-            caller.to_tell.popleft()
+            client.to_tell.popleft()
 
-    def _heed(self, caller: Caller, message: bytes) -> None:
+    def _heed(self, client: Client, message: bytes) -> None:
         """Do what a message asks for."""
         try:
-            word, data = word_of(message)
-            if word is Word.ATTACH:
-                self._let_in(caller, Wanted.from_json(data))
-            elif word is Word.DETACH:
-                self._leave(caller)
+            kind, data = decoded(message)
+            if kind is MessageKind.ATTACH:
+                self._let_in(client, AttachRequest.from_json(data))
+            elif kind is MessageKind.DETACH:
+                self._leave(client)
         except (ValueError, TypeError, KeyError) as error:
-            caller.tell(Word.REFUSED, str(error), is_last=True)
+            client.tell(MessageKind.REFUSED, str(error), is_last=True)
 
-    def _let_in(self, caller: Caller, wanted: Wanted) -> None:
-        if self.caller is not None:
-            caller.tell(
-                Word.REFUSED,
-                f"process {self.caller.process} is attached to it already",
+    def _let_in(self, client: Client, wanted: AttachRequest) -> None:
+        if self.client is not None:
+            client.tell(
+                MessageKind.REFUSED,
+                f"process {self.client.process} is attached to it already",
                 is_last=True,
             )
             return
-        caller.wanted = wanted
-        self.caller = caller
+        client.wanted = wanted
+        self.client = client
         self._on_news()
 
-    def _leave(self, caller: Caller) -> None:
-        caller.has_left = True
-        if caller is self.caller:
+    def _leave(self, client: Client) -> None:
+        client.has_left = True
+        if client is self.client:
             self._on_news()
 
-    def _drop(self, caller: Caller) -> None:
-        """Nothing is left to do for a caller."""
-        self._callers.pop(caller.connection.fileno(), None)
-        caller.connection.close()
-        caller.to_tell.clear()
-        caller.told_all.release()
+    def _drop(self, client: Client) -> None:
+        """Nothing is left to do for a client."""
+        self._clients.pop(client.connection.fileno(), None)
+        client.connection.close()
+        client.to_tell.clear()
+        client.told_all.release()
 
     def _say_goodbye(self) -> None:
         """Tell what is left to be told, to those who listen."""
         deadline = _monotonic() + _FLUSH_SECONDS
-        for caller in list(self._callers.values()):
+        for client in list(self._clients.values()):
             poll = _poll()
-            poll.register(caller.connection.fileno(), select.POLLOUT)
+            poll.register(client.connection.fileno(), select.POLLOUT)
             try:
-                while caller.to_tell and _monotonic() < deadline:
+                while client.to_tell and _monotonic() < deadline:
                     if poll.poll(1_000 * max(deadline - _monotonic(), 0)):
-                        self._send(caller)
+                        self._send(client)
             except OSError:
-                caller.has_left = True
-            self._drop(caller)
+                client.has_left = True
+            self._drop(client)
