@@ -157,6 +157,13 @@ def test_the_model_needs_nothing_but_python() -> None:
             assert top not in {"greenlet", "bytecode", "click", "rich", "pytest"}, f"{path}:{line}"
 
 
+def test_a_session_that_prints_no_report_does_not_load_what_prints_them() -> None:
+    """Suites whose tests have one task pay for what every session loads."""
+    words = "import sys, bohrbug.pytest_plugin.plugin; print('rich' in sys.modules)"
+    told = subprocess.run([sys.executable, "-c", words], capture_output=True, text=True, check=True)
+    assert told.stdout == "False\n"
+
+
 def test_only_one_module_knows_the_insides_of_pytest() -> None:
     for path in MODULES:
         if path.name == "internals.py":

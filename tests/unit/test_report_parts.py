@@ -37,12 +37,12 @@ from bohrbug.model.trace import Trace
 from bohrbug.report import progress
 from bohrbug.report.columns import wrapped_source
 from bohrbug.report.deadlock import alone_in_words, cycle_in_words
+from bohrbug.report.frames import program_traceback, telling_frame
 from bohrbug.report.headline import failure_headline
 from bohrbug.report.naming import Names, task_order
 from bohrbug.report.progress import ProgressLine
 from bohrbug.report.schedule import SHOWN_STEPS, Folded, Preempted, schedule_of, select
 from bohrbug.report.sources import ShortNames, is_tool_file, source_line
-from bohrbug.report.stack import program_traceback, telling_frame
 from bohrbug.report.stories import TaskSteps, stories
 from bohrbug.report.text import interpreter_note, render_result
 from bohrbug.report.verdict import one_line_verdict

@@ -7,6 +7,7 @@ import json
 import sqlite3
 import time
 from collections.abc import Iterable
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -43,8 +44,9 @@ _wall = time.time
 class Memory:
     """Failing schedules of tests, in a file that several processes may use at once.
 
-    Every call opens the file, so that nothing is held between tests; a file that can't be
-    used is as good as an empty one, and :attr:`trouble` says why.
+    Which tests it remembers is read once: for all others, which are most, it is not opened again.
+    It is not held open between tests; a file that can't be used is as good as an empty one, and
+    :attr:`trouble` says why.
 
     Parameters:
         path: the file; made when there is something to remember.
@@ -54,9 +56,16 @@ class Memory:
         self.path = path
         self.trouble: str | None = None
 
+    @cached_property
+    def _tests(self) -> set[str]:
+        """The tests of which something may be remembered."""
+        if not self.path.is_file():
+            return set()
+        return {test for (test,) in self._do("SELECT DISTINCT test FROM schedules", [()])}
+
     def recall(self, test: str) -> list[Remembered]:
         """What is remembered of a test, the newest first."""
-        if not self.path.is_file():
+        if test not in self._tests:
             return []
         rows = self._do(
             "SELECT test, digest, plan, points, message, found FROM schedules "
@@ -87,6 +96,7 @@ class Memory:
             message = failure.outcome.message or failure.outcome.kind.value
             rows.append((test, digest, plan, points, message.splitlines()[0], _wall()))
         if rows:
+            self._tests.add(test)
             self._do("REPLACE INTO schedules VALUES (?, ?, ?, ?, ?, ?)", rows)
             self._do(
                 "DELETE FROM schedules WHERE test = ? AND digest NOT IN (SELECT digest FROM "
@@ -96,7 +106,7 @@ class Memory:
 
     def forget(self, test: str, digests: Iterable[str] | None = None) -> None:
         """Forget schedules of a test; all of them if none are named."""
-        if not self.path.is_file():
+        if test not in self._tests:
             return
         if digests is None:
             self._do("DELETE FROM schedules WHERE test = ?", [(test,)])

@@ -19,9 +19,10 @@ from bohrbug.model.operation import (
     TaskId,
 )
 from bohrbug.model.outcome import Abandoned, BlockedTask, Held, Outcome, OutcomeKind
+from bohrbug.report.frames import program_frames
 from bohrbug.report.naming import Names
 from bohrbug.report.sources import source_line
-from bohrbug.report.stack import draw_stack, program_frames
+from bohrbug.report.stack import draw_stack
 from bohrbug.report.style import HEADING, QUIET, Paper
 
 _SIGNALS = {

@@ -6,8 +6,8 @@ from bohrbug.exploration.result import Failure, Interpreter
 from bohrbug.model.operation import Site
 from bohrbug.model.outcome import Outcome
 from bohrbug.paths import display_path
+from bohrbug.report.frames import program_frames, telling_frame
 from bohrbug.report.naming import Names
-from bohrbug.report.stack import program_frames, telling_frame
 from bohrbug.report.stories import TaskSteps
 from bohrbug.report.wording import plural, seconds_in_words
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from bohrbug.model.outcome import Outcome, OutcomeKind
+from bohrbug.report.frames import telling_frame
 from bohrbug.report.sources import source_line
-from bohrbug.report.stack import telling_frame
 from bohrbug.report.wording import plural
 
 

@@ -28,9 +28,9 @@ from bohrbug.model.site import site_of
 from bohrbug.model.trace import Trace
 from bohrbug.paths import is_standard_file
 from bohrbug.report.faults import fault_words
+from bohrbug.report.frames import telling_frame
 from bohrbug.report.naming import Names
 from bohrbug.report.sources import is_asyncio_file, source_line
-from bohrbug.report.stack import telling_frame
 from bohrbug.report.stories import Story, TaskSteps, is_late, stories
 
 SHOWN_STEPS = 40

@@ -9,8 +9,9 @@ from rich.text import Text
 
 from bohrbug.model.decision import Readiness, Standing
 from bohrbug.model.operation import BEGIN, EXIT, JOIN, Site
+from bohrbug.report.frames import telling_frame
 from bohrbug.report.naming import Names
-from bohrbug.report.stack import draw_stack, telling_frame
+from bohrbug.report.stack import draw_stack
 from bohrbug.report.style import HEADING, QUIET, WARNED, Paper
 
 _WIDEST_WORDS = 48

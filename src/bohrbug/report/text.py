@@ -26,15 +26,17 @@ from bohrbug.report.finding import (
     interpreter_note,
     where_in_words,
 )
+from bohrbug.report.frames import program_frames
 from bohrbug.report.headline import failure_headline
 from bohrbug.report.livelock import draw_repeating
 from bohrbug.report.naming import Names, task_order
 from bohrbug.report.prediction import draw_unconfirmed
 from bohrbug.report.race import draw_race, race_sites
 from bohrbug.report.schedule import schedule_of
-from bohrbug.report.stack import draw_stack, draw_traceback, program_frames
+from bohrbug.report.stack import draw_stack, draw_traceback
 from bohrbug.report.style import FAILED, HEADING, PASSED, QUIET, WARNED, Paper
-from bohrbug.report.verdict import draw_verdict, one_line_verdict
+from bohrbug.report.verdict import one_line_verdict
+from bohrbug.report.verdict_block import draw_verdict
 from bohrbug.report.wording import plural
 
 __all__ = [

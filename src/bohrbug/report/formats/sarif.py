@@ -19,10 +19,10 @@ from bohrbug.model.operation import Site, TaskId
 from bohrbug.model.outcome import OutcomeKind
 from bohrbug.model.trace import Trace
 from bohrbug.report.cause import cause_in_words
+from bohrbug.report.frames import program_frames, telling_frame
 from bohrbug.report.headline import failure_headline
 from bohrbug.report.naming import Names, task_order
 from bohrbug.report.race import race_sites
-from bohrbug.report.stack import program_frames, telling_frame
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 ROOT = "SRCROOT"

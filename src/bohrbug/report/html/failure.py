@@ -27,6 +27,7 @@ from bohrbug.report.finding import (
     interpreter_note,
     where_in_words,
 )
+from bohrbug.report.frames import program_frames, telling_frame, traceback_in_words
 from bohrbug.report.headline import failure_headline
 from bohrbug.report.html.document import (
     Deadlock,
@@ -53,7 +54,6 @@ from bohrbug.report.race import (
 from bohrbug.report.race import (
     held_in_words as locks_in_words,
 )
-from bohrbug.report.stack import program_frames, telling_frame, traceback_in_words
 
 
 def failure_page(

@@ -12,12 +12,12 @@ from bohrbug.model.outcome import BlockedTask, OutcomeKind, Race
 from bohrbug.model.site import site_of
 from bohrbug.model.trace import Trace
 from bohrbug.report.deadlock import waits_in_words
+from bohrbug.report.frames import telling_frame
 from bohrbug.report.html.document import Moment
 from bohrbug.report.html.tables import Tables
 from bohrbug.report.naming import Names
 from bohrbug.report.race import held_in_words
 from bohrbug.report.sources import is_asyncio_file
-from bohrbug.report.stack import telling_frame
 from bohrbug.report.stories import Story, TaskSteps, stories
 
 MOST_MOMENTS = 8

@@ -9,11 +9,11 @@ from bohrbug.exploration.sights import Values
 from bohrbug.model.operation import BEGIN, CHOOSE, END, SPAWN, Operation, TaskId
 from bohrbug.model.trace import Trace
 from bohrbug.report.columns import preempted_words, timeout_words
+from bohrbug.report.frames import program_frames
 from bohrbug.report.html.document import BLOCKED, COULD_RUN, ENDED, NOWHERE, Sights, Steps
 from bohrbug.report.html.tables import Tables
 from bohrbug.report.naming import Names
 from bohrbug.report.schedule import Line, Preempted, choice_in_words, schedule_of
-from bohrbug.report.stack import program_frames
 from bohrbug.report.stories import TaskSteps, is_late
 
 
