@@ -13,8 +13,11 @@ import pytest
 
 import bohrbug
 from bohrbug.exploration.verdicts import VerdictKind
+from bohrbug.exploration.warm_up import LEFT_BEHIND
 from bohrbug.model.outcome import OutcomeKind, RacePattern
 from bohrbug.model.serialise import trace_from_json, trace_to_json
+from bohrbug.report.html.failure import failure_page
+from bohrbug.report.text import failure_text
 from tests.programs.awaits import racy, sound
 
 Test = Callable[[], None]
@@ -94,6 +97,59 @@ def test_as_a_failure_it_is_replayed() -> None:
     assert race.stale.reader == "deposit"
 
 
+def _always_fails() -> None:
+    deposited = racy.Account()
+
+    async def deposit(amount: int) -> None:
+        balance = deposited.balance
+        await asyncio.sleep(0)
+        deposited.balance = balance + amount
+
+    async def main() -> None:
+        await asyncio.gather(deposit(1), deposit(2))
+
+    asyncio.run(main())
+    assert deposited.balance == 3
+
+
+def test_it_explains_a_failure_that_no_schedule_avoids() -> None:
+    (failure,) = bohrbug.explore(_always_fails).failures
+    report = failure_text(failure)
+    before, after = report.split("What was out of date")
+    assert "It fails under every schedule tried" in before
+    told, _ = after.split("Schedule")
+    for words in ("Race over an await on Account.balance", "it awaits at", "meanwhile task 0.2.1"):
+        assert words in told
+    # In the page of it, too: the read, the write that came between, and the one that rests on it.
+    page = failure_page(failure)
+    assert [(page.tasks[each.task].id, each.words) for each in page.moments] == [
+        ("0.2.2", "reads Account.balance"),
+        ("0.2.1", "writes Account.balance"),
+        ("0.2.2", "writes Account.balance"),
+    ]
+    assert all(moment.step is not None for moment in page.moments)
+
+
+def test_it_explains_nothing_where_a_schedule_does() -> None:
+    async def main() -> None:
+        account = racy.Account()
+        order: list[str] = []
+
+        async def deposit(name: str, amount: int) -> None:
+            balance = account.balance
+            await asyncio.sleep(0)
+            account.balance = balance + amount
+            order.append(name)
+
+        await asyncio.gather(deposit("first", 1), deposit("second", 2))
+        assert order == ["first", "second"]
+
+    (failure,) = bohrbug.explore(main).failures
+    assert failure.cause is not None
+    assert failure.cause.orderings
+    assert "What was out of date" not in failure_text(failure)
+
+
 def test_it_can_be_ignored() -> None:
     assert bohrbug.explore(racy.deposits, races="ignore").races == []
 
@@ -109,6 +165,27 @@ def test_what_one_coroutine_does_alone_is_not_looked_at() -> None:
         asyncio.run(asyncio.sleep(0))
 
     assert bohrbug.explore(alone).executions == 1
+
+
+_stock = {"book": 1}
+
+
+def test_who_leaves_something_behind_is_told_so() -> None:
+    """The second execution fails at the same assertion, as nothing is left to sell."""
+
+    async def main() -> None:
+        async def buy() -> bool:
+            if _stock["book"] < 1:
+                return False
+            await asyncio.sleep(0)
+            _stock["book"] -= 1
+            return True
+
+        assert sum(await asyncio.gather(buy(), buy())) == 1
+
+    _stock["book"] = 1
+    assert LEFT_BEHIND in bohrbug.explore(main).notices
+    assert LEFT_BEHIND not in bohrbug.explore(_always_fails).notices
 
 
 class _Item:

@@ -406,7 +406,7 @@ class Findings:
                 failure.trace.raised = again.raised or raised_in_a_step(again)
 
     def finish(self) -> None:
-        """Find out on which builds of Python each failure can happen."""
+        """Find out on which builds of Python each failure can happen, and which races it shows."""
         if self._is_interrupted() or self._options.level == Level.SYNC.value:
             return
         failures = [f for f in self._result.failures if f.outcome.kind is not OutcomeKind.RACE]
@@ -414,3 +414,17 @@ class Findings:
             budget = self._spending.share(1 / (len(failures) - number), MOST_WITH_THE_GIL)
             points = self._learner.conditions.points
             failure.interpreter = self._platform.interpreter_of(failure, points, budget)
+        for failure in failures:
+            self._look_for_races_over_awaits(failure)
+
+    def _look_for_races_over_awaits(self, failure: Failure) -> None:
+        """Where no ordering explains a failure, a value that was out of date may."""
+        is_explained = failure.cause is not None and bool(failure.cause.orderings)
+        is_known = any(race.stale is not None for race in self._races.values())
+        if is_explained or not is_known or self._spending.is_overdrawn:
+            return
+        again = self._learner.replay(failure.plan, watch=True).trace
+        if again.tasks == failure.trace.tasks:
+            self.note_races(again)
+            keys = [race_key(race) for race in again.races]
+            failure.trace.races = [self._races[key] for key in keys if key in self._races]

@@ -115,7 +115,8 @@ def cause_in_lines(cause: Cause, trace: Trace, names: Names) -> list[Line]:
     """
     verb = verb_of(trace.outcome.kind)
     if cause.strength is Strength.ALWAYS:
-        return [Line(f"{verb} under every schedule tried ({_different(cause.met)}).")]
+        tried = f" ({_different(cause.met)})" if cause.met > 1 else ""
+        return [Line(f"{verb} under every schedule tried{tried}.")]
     events = [event for o in cause.orderings for event in (o.first, o.second)]
     speaker = _Speaker(names, _repeated(trace, events))
     lines = [Line(f"{verb} {_WORDS[cause.strength]}")]

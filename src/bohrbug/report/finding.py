@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bohrbug.exploration.result import Failure, Interpreter
 from bohrbug.model.operation import Site
-from bohrbug.model.outcome import Outcome
+from bohrbug.model.outcome import Outcome, Race
 from bohrbug.paths import display_path
 from bohrbug.report.frames import program_frames, telling_frame
 from bohrbug.report.naming import Names
@@ -34,6 +34,17 @@ def _place_in_words(site: Site) -> str:
         return f"{function} of {display_path(site.filename.rpartition('+')[0])}"
     line = f":{site.line}" if site.line else ""
     return f"{display_path(site.filename)}{line} in {function}"
+
+
+def telling_races(failure: Failure) -> list[Race]:
+    """Races over an await that explain a failure which no ordering explains.
+
+    Only where the value read was out of date when it was used does a race say why an execution
+    has failed, which it did under every schedule.
+    """
+    if failure.cause is not None and failure.cause.orderings:
+        return []
+    return [race for race in failure.trace.races if race.stale is not None]
 
 
 def how_found(

@@ -24,6 +24,7 @@ from bohrbug.report.finding import (
     how_found,
     how_often_reproduced,
     interpreter_note,
+    telling_races,
     where_in_words,
 )
 from bohrbug.report.frames import program_frames
@@ -50,6 +51,7 @@ __all__ = [
 ]
 
 _MOST_RACES = 5
+_MOST_TELLING = 2
 
 
 def _task_order(trace: Trace) -> list[str]:
@@ -157,7 +159,8 @@ def render_failure(
         full: show every step of the schedule, however long it is.
     """
     trace = failure.trace
-    races = [failure.outcome.race] if failure.outcome.race is not None else []
+    telling = telling_races(failure)[:_MOST_TELLING]
+    races = [*telling, *([failure.outcome.race] if failure.outcome.race is not None else [])]
     names = Names(trace, extra=race_sites(races))
     paper = Paper(console, _task_order(trace))
     _draw_head(paper, failure, names, test, executions, seconds)
@@ -174,6 +177,10 @@ def render_failure(
             if failure.cause is not None:
                 paper.gap()
             paper.paragraph(paper.prose(sentence))
+        if telling:
+            paper.heading("What was out of date")
+            for race in telling:
+                draw_race(paper, race, names)
         schedule = schedule_of(trace, failure.essential, names, full=full)
         paper.heading("Schedule")
         draw_schedule(paper, schedule, names)

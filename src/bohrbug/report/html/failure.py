@@ -25,6 +25,7 @@ from bohrbug.report.finding import (
     how_found,
     how_often_reproduced,
     interpreter_note,
+    telling_races,
     where_in_words,
 )
 from bohrbug.report.frames import program_frames, telling_frame, traceback_in_words
@@ -125,7 +126,7 @@ def failure_page(
 def _further_sites(failure: Failure, sights: Sights | None) -> list[Site]:
     """Places that the page mentions and the execution does not."""
     race = failure.outcome.race
-    sites = race_sites([race]) if race is not None else []
+    sites = race_sites([*telling_races(failure), *([race] if race is not None else [])])
     if sights is not None:
         stacks = {id(sight.stack): sight.stack for sight in sights.by_step.values()}
         sites += {frame.site for stack in stacks.values() for frame in program_frames(stack)}

@@ -8,10 +8,11 @@ from bohrbug.exploration.result import Failure
 from bohrbug.model.history import history_of
 from bohrbug.model.operation import BEGIN, CONTINUE, END, SPAWN, Operation, TaskId
 from bohrbug.model.ordering import Event
-from bohrbug.model.outcome import BlockedTask, OutcomeKind, Race
+from bohrbug.model.outcome import Access, BlockedTask, OutcomeKind, Race
 from bohrbug.model.site import site_of
 from bohrbug.model.trace import Trace
 from bohrbug.report.deadlock import waits_in_words
+from bohrbug.report.finding import telling_races
 from bohrbug.report.frames import telling_frame
 from bohrbug.report.html.document import Moment
 from bohrbug.report.html.tables import Tables
@@ -58,7 +59,8 @@ def moments_of(failure: Failure, names: Names, tables: Tables) -> list[Moment]:
     """The operations at fault, in the order of the schedule; those that never happen come last.
 
     They are those of the cause, else those around the essential preemptions, else the accesses
-    of the race, else where the tasks of a deadlock stand, else what the failing task did last.
+    of a race over an await, or of the race that is the failure, else where the tasks of a deadlock
+    stand, else what the failing task did last.
 
     Parameters:
         failure: the failure.
@@ -70,6 +72,8 @@ def moments_of(failure: Failure, names: Names, tables: Tables) -> list[Moment]:
     if failure.outcome.kind is OutcomeKind.RACE and race is not None:
         return maker.of_race(race)
     found = maker.of_cause() or maker.of_steps(_told(failure))
+    if not found:
+        found = [moment for race in telling_races(failure)[:1] for moment in maker.of_stale(race)]
     if failure.outcome.cycle and not found:
         found = maker.of_blocked(failure.outcome.blocked)
     return found or maker.of_steps(_around_faults(failure.trace)) or maker.of_end()
@@ -126,15 +130,27 @@ class _Maker:
     def of_race(self, race: Race) -> list[Moment]:
         """Both accesses."""
         return [
-            Moment(
-                None,
-                self._tables.task(access.task),
-                f"{access.operation.kind.name}s {race.label}, {held_in_words(access, self._names)}",
-                self._tables.place(site_of(access.operation.place)),
-                self._last_before(access.task, access.step),
-            )
+            self._access(access, f"{race.label}, {held_in_words(access, self._names)}")
             for access in (race.first, race.second)
         ]
+
+    def of_stale(self, race: Race) -> list[Moment]:
+        """The read before an await, the write that came meanwhile, and the one that rests on it."""
+        read = () if race.stale is None else (race.stale.access,)
+        found = [self._access(each, race.label) for each in (*read, race.first, race.second)]
+        for moment in found:
+            # It happened, if not as a step of its own.
+            moment.step = moment.near
+        return found
+
+    def _access(self, access: Access, what: str) -> Moment:
+        return Moment(
+            None,
+            self._tables.task(access.task),
+            f"{access.operation.kind.name}s {what}",
+            self._tables.place(site_of(access.operation.place)),
+            self._last_before(access.task, access.step),
+        )
 
     def of_blocked(self, blocked: Sequence[BlockedTask]) -> list[Moment]:
         """Where the tasks that wait stand."""
