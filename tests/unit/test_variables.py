@@ -5,6 +5,7 @@ from __future__ import annotations
 import array
 import collections
 import dis
+import functools
 import gc
 import itertools
 import threading
@@ -485,3 +486,15 @@ class TestLifetime:
             assert gc.collect() == 0
         finally:
             gc.enable()
+
+    def test_a_cache_is_called_by_the_function_whose_results_it_keeps(
+        self, variables: Variables
+    ) -> None:
+        @functools.lru_cache
+        def parsed(text: str) -> str:
+            return text
+
+        for cache in (parsed, functools.lru_cache(len)):
+            shadow = variables.shadow_of_whole(cache, True, PLACE)
+            assert shadow is not None
+            assert shadow.label == ("cache of parsed" if cache is parsed else "cache")

@@ -6,6 +6,7 @@ import dis
 import os
 import sys
 import weakref
+from types import FunctionType
 from typing import Any, Protocol
 
 from bohrbug.model.operation import ResourceId
@@ -23,6 +24,8 @@ class Naming(Protocol):
         """An id for an object that the running task is the first to ask for."""
         ...
 
+
+_CACHE = "_lru_cache_wrapper"
 
 # A class with slots of its own could not be a base beside ``weakref.ref``.
 _IN_SUBCLASSES = ()
@@ -104,10 +107,18 @@ class Owner:
             name = accessed_name(self.place)
             if name:
                 return f"{self.kind.name} {name}"
+        if self.kind.name == _CACHE:
+            return self._cache()
         site = site_of(self.place)
         if site is None:
             return self.kind.name
         return f"{self.kind.name} {os.path.basename(site.filename)}:{site.line}"
+
+    def _cache(self) -> str:
+        """Of ``lru_cache``: by the function whose results it keeps."""
+        target = self.target()
+        function = None if target is None else target.__dict__.get("__wrapped__")
+        return f"cache of {function.__name__}" if type(function) is FunctionType else "cache"
 
     def _cell(self) -> str:
         if self.place is None:
