@@ -167,6 +167,45 @@ def test_what_one_coroutine_does_alone_is_not_looked_at() -> None:
     assert bohrbug.explore(alone).executions == 1
 
 
+class _Cache:
+    def __init__(self) -> None:
+        self.data: dict[str, str] = {}
+        self.loads = 0
+
+    async def get(self, key: str) -> str:
+        if key not in self.data:
+            self.loads += 1
+            await asyncio.sleep(0.1)
+            self.data[key] = key.upper()
+        return self.data[key]
+
+
+async def _loads_once() -> None:
+    cache = _Cache()
+
+    async def user(delay: float) -> str:
+        await asyncio.sleep(delay)
+        return await cache.get("a")
+
+    assert await asyncio.gather(user(0), user(0.2)) == ["A", "A"]
+    assert cache.loads == 1
+
+
+def test_the_end_of_a_sleep_is_told_of_who_sleeps() -> None:
+    """And not of the callback by which asyncio ends it, nor of the loop that waits for it."""
+    (failure,) = bohrbug.explore(_loads_once).failures
+    report = failure_text(failure, width=80)
+    why, schedule = report.split("Schedule", 1)
+    assert "the end of the sleep" in why
+    assert "the sleep of task 0.2.2 (user)" in why
+    rows = schedule.splitlines()
+    (number,) = [number for number, row in enumerate(rows) if "sleep ends early" in row]
+    assert rows[number].startswith("  0.2.2 ")
+    assert "await asyncio.sleep(delay)" in rows[number] + rows[number - 1]
+    for jargon in ("_set_result_unless_cancelled", "futures.py", "coroutine_functions.py"):
+        assert jargon not in report
+
+
 _stock = {"book": 1}
 
 

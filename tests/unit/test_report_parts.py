@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import io
 import queue
 import threading
@@ -37,7 +38,7 @@ from bohrbug.model.trace import Trace
 from bohrbug.report import progress
 from bohrbug.report.columns import wrapped_source
 from bohrbug.report.deadlock import alone_in_words, cycle_in_words
-from bohrbug.report.frames import program_traceback, telling_frame
+from bohrbug.report.frames import program_frames, program_traceback, telling_frame
 from bohrbug.report.headline import failure_headline
 from bohrbug.report.naming import Names, task_order
 from bohrbug.report.progress import ProgressLine
@@ -158,6 +159,24 @@ def test_places_without_lines_name_module_and_function() -> None:
 
 
 # -- stacks --------------------------------------------------------------------
+
+
+def test_frames_that_run_a_loop_are_left_out_of_tracebacks_unless_they_raise() -> None:
+    runners = asyncio.runners.__file__
+    head, frame = "Traceback (most recent call last):\n", f'  File "{runners}", line 190, in run\n'
+    own = '  File "/home/me/bank.py", line 13, in deposit\n    raise ValueError\n'
+    error = "ValueError"
+    assert program_traceback(f"{head}{frame}    return 1\n{own}{error}") == f"{head}{own}{error}"
+    raised = f"{head}{own}{frame}{error}"
+    assert program_traceback(raised) == raised
+    elsewhere = raised.replace(runners, "/home/me/runners.py") + f"\n{own}"
+    assert program_traceback(elsewhere) == elsewhere.rstrip("\n")
+    stack = [
+        Frame(Site(runners, 190, "Runner.run")),
+        Frame(Site("/home/me/bank.py", 13, "deposit")),
+    ]
+    assert program_frames(stack) == stack[1:]
+    assert program_frames(stack[:1]) == stack[:1]
 
 
 def test_own_frames_are_left_out_of_tracebacks() -> None:

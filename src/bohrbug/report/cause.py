@@ -11,6 +11,8 @@ from bohrbug.model.ordering import Event, Ordering
 from bohrbug.model.trace import Trace
 from bohrbug.report.explanation import verb_of
 from bohrbug.report.naming import Names
+from bohrbug.report.sleepers import sleep_ended_by
+from bohrbug.report.stories import TaskSteps
 from bohrbug.report.wording import plural
 
 _WORDS = {
@@ -29,7 +31,10 @@ def _ordinal(number: int) -> str:
 class _Speaker:
     """Gives events names that tell them apart, and tasks all their names only once."""
 
-    def __init__(self, names: Names, several: set[object]) -> None:
+    def __init__(self, trace: Trace, names: Names, several: set[object]) -> None:
+        self._trace = trace
+        self._steps = TaskSteps(trace)
+        self._history = history_of(trace)
         self._names = names
         self._several = several
         self._seen: set[TaskId] = set()
@@ -43,6 +48,11 @@ class _Speaker:
 
     def event(self, event: Event) -> str:
         """Such as ``the read of Account.balance (bank.py:12) in task 0.1 (Thread-1, deposit)``."""
+        step = self._history.step_of(event)
+        slept = None if step is None else sleep_ended_by(self._trace, self._steps, step)
+        if slept is not None:
+            at = self._names.at(slept.operation)
+            return f"the end of the sleep{at} in {self._task(slept.task)}"
         task = self._task(event.task)
         if event.kind in (BEGIN, END):
             return f"the {'beginning' if event.kind is BEGIN else 'end'} of {task}"
@@ -118,7 +128,7 @@ def cause_in_lines(cause: Cause, trace: Trace, names: Names) -> list[Line]:
         tried = f" ({_different(cause.met)})" if cause.met > 1 else ""
         return [Line(f"{verb} under every schedule tried{tried}.")]
     events = [event for o in cause.orderings for event in (o.first, o.second)]
-    speaker = _Speaker(names, _repeated(trace, events))
+    speaker = _Speaker(trace, names, _repeated(trace, events))
     lines = [Line(f"{verb} {_WORDS[cause.strength]}")]
     for number, (first, second, *later) in enumerate(_chained(cause.orderings)):
         if number:

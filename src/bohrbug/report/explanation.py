@@ -25,6 +25,7 @@ from bohrbug.model.outcome import OutcomeKind
 from bohrbug.model.trace import Trace
 from bohrbug.report.faults import fault_words
 from bohrbug.report.naming import Names
+from bohrbug.report.sleepers import sleep_ended_by
 from bohrbug.report.sources import source_line
 from bohrbug.report.stories import LIFE, Story, TaskSteps, stories
 
@@ -56,6 +57,10 @@ def _timeout_clause(trace: Trace, story: Story, names: Names, mentioned: _Mentio
     more = len(trace.enabled[story.step]) - 2
     if more > 0:
         who = ", ".join([*others, f"{more} more"])
+    slept = sleep_ended_by(trace, TaskSteps(trace), story.step)
+    if slept is not None:
+        at = names.at(slept.operation)
+        return f"the sleep of {mentioned(slept.task)}{at} ends although {who} could still run"
     subject = mentioned(story.task)
     if operation.kind is SLEEP:
         return f"the {seconds}sleep of {subject}{at} ends although {who} could still run"

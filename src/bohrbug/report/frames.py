@@ -7,15 +7,22 @@ from collections.abc import Sequence
 
 from bohrbug.model.outcome import Frame
 from bohrbug.paths import display_path, is_library_file
-from bohrbug.report.sources import is_threading_file, is_tool_file
+from bohrbug.report.sources import is_threading_file, is_tool_file, runs_a_loop
 
-FRAME_LINE = re.compile(r'^(?P<indent>[ |+-]*)File "(?P<file>.+)", line (?P<line>\d+)')
+FRAME_LINE = re.compile(
+    r'^(?P<indent>[ |+-]*)File "(?P<file>.+)", line (?P<line>\d+)(?:, in (?P<function>.+))?'
+)
 """The line with which a frame of a printed traceback begins."""
 
 
 def program_frames(stack: Sequence[Frame]) -> list[Frame]:
-    """The frames of the program: without ours, the test runner's and the thread's first ones."""
+    """The frames of the program: without ours, those of runners and the thread's first ones."""
     frames = [frame for frame in stack if not is_tool_file(frame.site.filename)]
+    frames = [
+        frame
+        for frame in frames
+        if frame is frames[-1] or not runs_a_loop(frame.site.filename, frame.site.function)
+    ]
     while len(frames) > 1 and is_threading_file(frames[0].site.filename):
         del frames[0]
     return frames
@@ -36,10 +43,14 @@ def program_traceback(traceback: str) -> str:
     """
     kept: list[str] = []
     dropping: int | None = None
-    for line in traceback.splitlines():
-        match = FRAME_LINE.match(line)
+    lines = traceback.splitlines()
+    matches = [FRAME_LINE.match(line) for line in lines]
+    last = next((match for match in reversed(matches) if match), None)
+    for line, match in zip(lines, matches, strict=True):
         if match:
             outside = is_tool_file(match["file"]) or is_threading_file(match["file"])
+            if match is not last and runs_a_loop(match["file"], match["function"] or ""):
+                outside = True
             dropping = len(match["indent"]) if outside else None
         elif dropping is not None:
             depth = len(line) - len(line.lstrip(" |"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections import ChainMap
 from collections.abc import Iterable, Mapping
@@ -180,12 +181,12 @@ class Names:
             site = self.site(self._used[resource.id])
             name = used_name(site) if site is not None else ""
             return (f"{resource.type} {name}" if name else label), ""
-        if (
-            created is None
-            or is_tool_file(created.filename)
-            or not label.startswith(f"{resource.type} ")
-        ):
+        if created is None or not label.startswith(f"{resource.type} "):
             return label, ""
+        if is_tool_file(created.filename):
+            # Such as the event loop that a coroutine function is run in: its place is ours.
+            is_by_place = label.endswith(f"{os.path.basename(created.filename)}:{created.line}")
+            return (resource.type if is_by_place else label), ""
         # Made of type and place: the name that the source gives it says more.
         # Where a native one was first used, the result of that call may be assigned.
         name = "" if resource.type in MADE_BY_CALLS else assigned_name(created)

@@ -151,6 +151,7 @@ def _draw_over_await(
     stale: StaleRead,
     names: Names,
     explained: set[RacePattern] | None,
+    frames: int | None,
 ) -> None:
     times = f", seen {race.count:,} times" if race.count > 1 else ""
     title = paper.text("  Race over an await", WARNED) + paper.text(f" on {race.label}", HEADING)
@@ -176,7 +177,7 @@ def _draw_over_await(
         site = site_of(access.operation.place)
         where = "" if site is None else f" at {names.place(site)}"
         paper.paragraph(paper.prose(what + where), 4, 6)
-        draw_stack(paper, access.stack, names, indent=6)
+        draw_stack(paper, access.stack if frames is None else access.stack[-frames:], names, 6)
 
 
 def _called(names: Names, access: Access, name: str) -> str:
@@ -208,15 +209,23 @@ def _lock(resource: ResourceId, names: Names) -> str:
 
 
 def draw_race(
-    paper: Paper, race: Race, names: Names, explained: set[RacePattern] | None = None
+    paper: Paper,
+    race: Race,
+    names: Names,
+    explained: set[RacePattern] | None = None,
+    frames: int | None = None,
 ) -> None:
     """Print one race.
 
     Parameters:
+        paper: where to print to.
+        race: the race.
+        names: what to call things.
         explained: patterns that need no more words than their name; grows.
+        frames: innermost ones to show at most of each stack of a race over an await.
     """
     if race.stale is not None:
-        _draw_over_await(paper, race, race.stale, names, explained)
+        _draw_over_await(paper, race, race.stale, names, explained, frames)
         return
     title = paper.text("  Race", WARNED) + paper.text(f" on {race.label}", HEADING)
     paper.put(title + paper.text(f"  ({kinds_in_words(race)})", QUIET))

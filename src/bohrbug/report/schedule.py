@@ -17,6 +17,7 @@ from bohrbug.model.operation import (
     EXTERNAL,
     FLUSH,
     JOIN,
+    SLEEP,
     Kind,
     Operation,
     Site,
@@ -24,12 +25,12 @@ from bohrbug.model.operation import (
     is_fault,
 )
 from bohrbug.model.outcome import Access, OutcomeKind
-from bohrbug.model.site import site_of
 from bohrbug.model.trace import Trace
 from bohrbug.paths import is_standard_file
 from bohrbug.report.faults import fault_words
 from bohrbug.report.frames import telling_frame
 from bohrbug.report.naming import Names
+from bohrbug.report.sleepers import sleep_ended_by
 from bohrbug.report.sources import is_asyncio_file, source_line
 from bohrbug.report.stories import Story, TaskSteps, is_late, stories
 
@@ -338,12 +339,17 @@ class _Writer:
             self._transition(index)
         place, source, site = self._described(operation)
         if trace.has_fired(index):
+            what = self.names.brief(operation)
+            slept = sleep_ended_by(trace, self.steps, index)
+            if slept is not None:
+                task, what = slept.task, SLEEP.name
+                place, source, _ = self._described(slept.operation)
             self.rows.append(
                 Timeout(
                     task,
                     place,
                     source,
-                    self.names.brief(operation),
+                    what,
                     early=bool(trace.enabled[index]),
                     essential=index in self.essential,
                 )
@@ -362,7 +368,7 @@ class _Writer:
         info = self.trace.task_infos.get(task)
         if info is not None and info.target.startswith("BaseEventLoop."):
             return True
-        site = site_of(operation.place)
+        site = self.names.site(operation)
         return operation.kind in (CALLBACK, EXTERNAL) and (
             site is None or is_asyncio_file(site.filename)
         )

@@ -11,7 +11,16 @@ from pathlib import Path
 from bohrbug.model.operation import Site
 
 _OWN_PACKAGE = str(Path(__file__).resolve().parent.parent) + os.sep
-_RUNNERS = tuple(f"{os.sep}{name}{os.sep}" for name in ("_pytest", "pluggy", "greenlet"))
+_RUNNERS = tuple(
+    f"{os.sep}{name}{os.sep}"
+    for name in ("_pytest", "pluggy", "greenlet", "pytest_asyncio", "pytest_trio")
+)
+_OF_LOOPS = {
+    "runners.py": ("run",),
+    "base_events.py": ("run_until_complete", "run_forever", "_run_once"),
+    "events.py": ("_run",),
+}
+"""Functions of ``asyncio``, by file, that run an event loop."""
 
 
 def source_line(site: Site) -> str:
@@ -38,6 +47,17 @@ def is_asyncio_file(filename: str) -> bool:
     """Whether a file belongs to the standard library's ``asyncio``."""
     folder = os.path.join(os.path.dirname(os.__file__), "asyncio", "")
     return os.path.abspath(filename).startswith(os.path.abspath(folder) + os.sep)
+
+
+def runs_a_loop(filename: str, function: str) -> bool:
+    """Whether a frame is asyncio's own, and only runs what comes in its loop.
+
+    Parameters:
+        filename: of the frame.
+        function: its name, qualified or not.
+    """
+    names = _OF_LOOPS.get(os.path.basename(filename), ())
+    return function.rpartition(".")[2] in names and is_asyncio_file(filename)
 
 
 def _parts(filename: str) -> tuple[str, ...]:

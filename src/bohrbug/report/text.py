@@ -180,7 +180,7 @@ def render_failure(
         if telling:
             paper.heading("What was out of date")
             for race in telling:
-                draw_race(paper, race, names)
+                draw_race(paper, race, names, frames=1)
         schedule = schedule_of(trace, failure.essential, names, full=full)
         paper.heading("Schedule")
         draw_schedule(paper, schedule, names)
