@@ -56,6 +56,45 @@ def test_anyio(async_folder: AsyncFolder) -> None:
 
 
 @needs("anyio", "trio")
+def test_a_deadlock_with_anyio_on_trio(async_folder: AsyncFolder) -> None:
+    """It names the tasks of trio, and the next test begins with a run of its own."""
+    async_folder.write(
+        "test_it.py",
+        """
+        import anyio, pytest
+
+        pytestmark = pytest.mark.anyio
+
+        @pytest.fixture
+        def anyio_backend():
+            return "trio"
+
+        async def both(one, other):
+            async with one:
+                await anyio.sleep(0)
+                async with other:
+                    pass
+
+        async def test_locks():
+            first, second = anyio.Lock(), anyio.Lock()
+            async with anyio.create_task_group() as group:
+                group.start_soon(both, first, second, name="there")
+                group.start_soon(both, second, first, name="back")
+
+        async def test_after_it():
+            await anyio.sleep(1)
+        """,
+    )
+    done = async_folder.explore("--bohrbug-seconds=2", plugin="anyio")
+    assert "1 failed, 1 passed" in done.out, done.out
+    assert "test_locks - 2 tasks wait for each other" in done.out
+    said = " ".join(done.out.split())
+    assert "Task 0.1.1 (there) holds Lock #2 (taken at test_it.py:" in said, said
+    assert ", held by task 0.1.2 (back; taken at test_it.py:" in said
+    assert "_run.py" not in said.partition("Schedule")[2].partition("Who waits")[0]
+
+
+@needs("anyio", "trio")
 def test_anyio_fixtures_of_wider_scopes(async_folder: AsyncFolder) -> None:
     async_folder.write(
         "test_it.py",
@@ -117,8 +156,10 @@ def test_pytest_trio(async_folder: AsyncFolder) -> None:
     done = async_folder.explore("-v", plugin="trio")
     assert "2 failed, 2 passed" in done.out, done.out
     assert "AssertionError: assert [2, 1] == [1, 2]" in done.out
-    assert "with the data choice" in done.out
-    assert "test_waits - task 0 waits for ever" in done.out
+    assert "(append) is late, and task" in " ".join(done.out.split())
+    assert "waits for Event #1 (test_it.py:27); nobody is left who could set it" in " ".join(
+        done.out.split()
+    )
     assert "test_after_it PASSED (holds, taking timers of trio as firing only" in done.out
 
 

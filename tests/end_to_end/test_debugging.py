@@ -219,14 +219,14 @@ def test_main():
 def test_tasks_of_trio_are_told_of(folder: Folder) -> None:
     pytest.importorskip("trio")
     file = str(folder.write_failing("locks.py", TRIO, "locks:test_main"))
-    commands = "tasks\nwhy 0:2\nwhere 0:1\nc\n"
+    commands = "tasks\nwhy 0.1.1\nwhere 0.1\nc\n"
     done = folder.bohrbug("replay", "--pdb", file, stdin=commands, COLUMNS="200")
     said = done.out.split("(bohrbug pdb) ")
-    assert "0:1 main" in said[1], done.out + done.err
-    assert "blocked on the end of other tasks, held by 0:2 and 0:3" in said[1]
-    assert "0:3 take" in said[1]
-    assert "Task 0:2 (take) waits for Lock #1 (locks.py:7), held by task 0:3 (take)" in said[2]
-    assert "Tasks 0:2 and 0:3 wait for each other." in said[2]
+    assert "0.1 main" in said[1], done.out + done.err
+    assert "blocked on the end of task 0.1.1 and task 0.1.2" in said[1]
+    assert "0.1.2 take" in said[1]
+    assert "Task 0.1.1 (take) holds Lock #2 (taken at locks.py:5) and waits for Lock #1" in said[2]
+    assert "(take; taken at locks.py:5), which waits for Lock #2" in " ".join(said[2].split())
     assert "locks.py:13  main" in said[3]
 
 
@@ -239,7 +239,7 @@ def test_the_prompt_tells_of_tasks_of_event_loops(folder: Folder) -> None:
     said = done.out.split("(bohrbug pdb) ")
     assert "runs an event loop" in said[1], done.out
     assert "late: resume" in said[1]
-    assert "blocked on the end of other tasks, held by 0.2.1 and 0.2.2" in said[1]
+    assert "blocked on the end of task 0.2.1 and task 0.2.2" in said[1]
     assert "Task 0.2.1 (increment) is late here, before its resume (late.py:10)" in said[2]
     assert "late.py:16  later" in said[3]
 

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import queue
+import select
 import signal
+import socket
 import subprocess
 import threading
+import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -147,3 +151,48 @@ def test_signal_handlers_can_only_be_set_in_the_main_thread() -> None:
         assert refused == ["signal only works in main thread of the main interpreter"]
 
     assert bohrbug.explore(test).verdict.kind is VerdictKind.HOLDS
+
+
+@contextmanager
+def slow_server() -> Iterator[Any]:
+    """The address of a server, in a real thread, that answers each connection after a while."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def serve() -> None:
+            while True:
+                try:
+                    connection, _ = server.accept()
+                except OSError:
+                    return
+                time.sleep(0.05)
+                connection.sendall(b"hello")
+                connection.close()
+
+        thread = threading.Thread(target=serve, daemon=True)
+        thread.start()
+        yield server.getsockname()
+        server.shutdown(socket.SHUT_RDWR)
+    thread.join(10)
+
+
+@pytest.mark.parametrize("patience", [None, 5])
+def test_a_daemon_has_time_for_an_answer_that_others_wait_for(patience: float | None) -> None:
+    """As an event loop in a daemon has, which waits on behalf of the main thread."""
+
+    def attempt(address: Any) -> None:
+        with socket.create_connection(address) as connection:
+            answers: queue.Queue[bool] = queue.Queue()
+
+            def listen() -> None:
+                ready, _, _ = select.select([connection], [], [], 3)
+                answers.put(bool(ready))
+
+            thread = threading.Thread(target=listen, daemon=True)
+            thread.start()
+            # Natively it never takes that long.
+            assert answers.get(timeout=patience)
+            thread.join()
+
+    with slow_server() as address:
+        result = bohrbug.explore(lambda: attempt(address), executions=3, timeouts="late")
+    assert not result.failures

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import itertools
+import queue
+import threading
 from typing import Any
 
 import pytest
@@ -13,13 +16,15 @@ from bohrbug.model.outcome import OutcomeKind
 from bohrbug.report.verdict import one_line_verdict
 
 trio = pytest.importorskip("trio")
+pytest.importorskip("trio.testing")
 
 
 def explore(main: Any, **options: Any) -> Result:
     return bohrbug.explore(lambda: trio.run(main), **options)
 
 
-def test_tasks_of_a_round_run_in_order_and_in_reverse() -> None:
+@pytest.mark.parametrize("strategy", ["auto", "dfs", "dpor"])
+def test_tasks_of_a_turn_run_in_order_and_in_reverse(strategy: str) -> None:
     orders = set()
 
     async def main() -> None:
@@ -33,10 +38,28 @@ def test_tasks_of_a_round_run_in_order_and_in_reverse() -> None:
                 nursery.start_soon(child, number)
         orders.add(tuple(order))
 
-    result = explore(main)
+    result = explore(main, strategy=strategy)
     assert result.verdict.kind is VerdictKind.HOLDS
     assert not result.verdict.caveats
     assert orders == {(0, 1, 2), (2, 1, 0)}
+
+
+def test_what_trio_does_between_turns_stays_where_it_is() -> None:
+    """Else searches would try orders that there are not, and give schedules up."""
+
+    async def main() -> None:
+        with trio.move_on_after(1):
+            async with trio.open_nursery() as nursery:
+                for _ in range(2):
+                    nursery.start_soon(trio.lowlevel.checkpoint)
+
+    result = bohrbug.explore(
+        lambda: trio.run(main, clock=trio.testing.MockClock(autojump_threshold=0)),
+        strategy="dpor",
+        timeouts="late",
+    )
+    assert result.verdict.kind is VerdictKind.HOLDS
+    assert not result.verdict.caveats
 
 
 def test_beside_hypothesis_tasks_run_in_every_order() -> None:
@@ -80,7 +103,8 @@ def test_what_depends_on_the_order_is_found_and_replayed() -> None:
     result = explore(main)
     (failure,) = result.failures
     assert failure.confirmed == 3
-    assert failure.trace.arities
+    assert failure.trace.defaults
+    assert not failure.trace.arities
 
 
 def test_rounds_with_one_task_are_no_choices() -> None:
@@ -176,3 +200,122 @@ def test_what_tasks_and_scopes_are_called_stays_the_same() -> None:
         assert repr(scope) == repr(scope)
 
     assert explore(main).verdict.kind is VerdictKind.HOLDS
+
+
+_kept: list[object] = []
+"""What keeps runs alive that nobody goes on with."""
+
+
+def _guest_for_ever() -> None:
+    calls: queue.Queue[Any] = queue.Queue()
+
+    def call_soon(function: object) -> None:
+        _kept.append(function)
+        calls.put(function)
+
+    trio.lowlevel.start_guest_run(
+        trio.sleep_forever, run_sync_soon_threadsafe=call_soon, done_callback=print
+    )
+    while True:
+        calls.get()()
+
+
+def test_a_run_that_was_ended_is_left_by_nobody() -> None:
+    """Its thread can run trio again, in the next execution and after the last one."""
+    (failure,) = bohrbug.explore(_guest_for_ever).failures
+    assert failure.outcome.kind is OutcomeKind.DEADLOCK
+    assert failure.confirmed == 3
+    # Not the thread that waits for the guest.
+    (blocked,) = failure.outcome.blocked
+    assert blocked.task == "0.1"
+    trio.run(trio.sleep, 0)
+
+
+def test_a_guest_of_asyncio_is_explored() -> None:
+    orders = set()
+
+    async def in_trio() -> None:
+        order: list[int] = []
+
+        async def note(number: int) -> None:
+            order.append(number)
+
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(note, 1)
+            nursery.start_soon(note, 2)
+        orders.add(tuple(order))
+
+    async def main() -> None:
+        loop = asyncio.get_running_loop()
+        done: asyncio.Future[Any] = loop.create_future()
+        trio.lowlevel.start_guest_run(
+            in_trio,
+            run_sync_soon_threadsafe=loop.call_soon_threadsafe,
+            run_sync_soon_not_threadsafe=loop.call_soon,
+            done_callback=done.set_result,
+        )
+        (await done).unwrap()
+
+    result = bohrbug.explore(lambda: asyncio.run(main()))
+    assert not result.failures
+    assert orders == {(1, 2), (2, 1)}
+
+
+def test_a_loop_that_spins_until_a_deadline_ends() -> None:
+    async def main() -> None:
+        with trio.move_on_after(5):
+            while True:
+                await trio.lowlevel.checkpoint()
+
+    assert explore(main, timeouts="late").verdict.kind is VerdictKind.HOLDS
+
+
+@pytest.mark.parametrize("strategy", ["auto", "dpor"])
+def test_other_threads_run_between_the_steps_of_tasks(strategy: str) -> None:
+    seen = set()
+
+    def test() -> None:
+        values: list[int] = []
+
+        async def main() -> None:
+            await trio.lowlevel.checkpoint()
+            values.append(0)
+            await trio.lowlevel.checkpoint()
+            values.append(1)
+
+        thread = threading.Thread(target=lambda: values.append(7))
+        thread.start()
+        trio.run(main)
+        thread.join()
+        seen.add(tuple(values))
+
+    assert not bohrbug.explore(test, strategy=strategy, executions=400).failures
+    assert seen == {(7, 0, 1), (0, 7, 1), (0, 1, 7)}
+
+
+@pytest.mark.parametrize("by", ["an event", "a scope"])
+def test_who_becomes_ready_together_goes_on_in_any_order(by: str) -> None:
+    """Trio has them in a set, whose order is that of addresses."""
+    orders = set()
+
+    async def main() -> None:
+        order: list[int] = []
+        event, scope = trio.Event(), trio.CancelScope()
+
+        async def child(number: int) -> None:
+            try:
+                await event.wait()
+            finally:
+                order.append(number)
+
+        with scope:
+            async with trio.open_nursery() as nursery:
+                for number in range(3):
+                    nursery.start_soon(child, number)
+                await trio.testing.wait_all_tasks_blocked()
+                event.set() if by == "an event" else scope.cancel()
+        orders.add(tuple(order))
+
+    result = explore(main)
+    assert result.verdict.kind is VerdictKind.HOLDS
+    assert orders == set(itertools.permutations(range(3)))

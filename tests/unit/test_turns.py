@@ -398,7 +398,7 @@ def test_a_deadlock_names_the_tasks_that_wait_and_what_for() -> None:
     assert [frame.site.function for frame in blocked["0.2.1"].stack][-1].endswith("both")
     report = failure_text(failure)
     assert "waits for Lock" in report
-    assert "waits for the end of other tasks" in report
+    assert "waits for the end of task 0.2.1 and task 0.2.2" in " ".join(report.split())
     assert "It deadlocks under every schedule tried" in " ".join(report.split())
     in_words = explain(failure.trace, failure.essential, Names(failure.trace))
     assert "and what comes next in its event loop" in in_words

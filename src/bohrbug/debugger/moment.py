@@ -59,7 +59,7 @@ class Moment:
         )
         sites: list[Site] = [frame.site for each in standings for frame in each.stack]
         sites += [held.acquired for each in standings for held in each.holding if held.acquired]
-        self._names = Names(trace, sites, still.resources, still.names)
+        self._names = Names(trace, sites, still.resources)
 
     def draw_tasks(self, file: IO[str]) -> None:
         """Print one line for each task."""

@@ -6,6 +6,7 @@ from bohrbug.model.operation import (
     CHOOSE,
     EXECUTE,
     SIGNAL,
+    TRIO_RUN,
     Operation,
     cancelled_task,
     is_fault,
@@ -54,17 +55,29 @@ def check_exportable(trace: Trace) -> None:
     for step, operation in enumerate(trace.operations):
         value = trace.choices[step] if step in trace.arities else 0
         reason = reason or _reason_of(operation, value)
+    if reason is None and _chooses_in_trio(trace):
+        reason = "it is a matter of the order in which trio runs its tasks, which nobody can force"
     if reason is not None:
         raise CannotExport(reason)
+
+
+def _chooses_in_trio(trace: Trace) -> bool:
+    """Whether anywhere trio had several tasks to choose from."""
+    runs = {each.id for each in trace.resources.values() if each.type == TRIO_RUN}
+    if not runs:
+        return False
+    of_trio = {
+        task
+        for task, operation in zip(trace.tasks, trace.operations, strict=True)
+        if operation.resource in runs
+    }
+    return any(len(of_trio.intersection(enabled)) > 1 for enabled in trace.enabled)
 
 
 def _reason_of(operation: Operation, value: Choice) -> str | None:
     if operation.kind is CHOOSE:
         if not is_fault(operation.resource):
-            return (
-                "it makes a choice: by bohrbug.choose, or in which order futures of a set come, "
-                "or tasks of trio"
-            )
+            return "it makes a choice: by bohrbug.choose, or in which order futures of a set come"
         if value == 0:
             # Nothing happened.
             return None

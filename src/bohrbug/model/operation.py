@@ -20,6 +20,12 @@ ResourceId = str
 ROOT: TaskId = "0"
 """The id of the task that runs the test, and of the thread that it stands for."""
 
+OTHERS_END = "the end of other tasks"
+"""The type of the resource that a task of an event loop waits for which awaits others."""
+
+TRIO_RUN = "trio run"
+"""The type of the resource that all steps of a run of trio act on."""
+
 EXIT: ResourceId = "exit"
 """What the root waits for at its end: that the other tasks have done what they have to do.
 

@@ -87,3 +87,13 @@ def _is_async(definition: pytest.FixtureDef[Any]) -> bool:
         # An ordinary function that pytest-asyncio calls with its loop set.
         or getattr(function, "_force_asyncio_fixture", False)
     )
+
+
+def forget_runner() -> None:
+    """Let anyio's plugin forget a runner that could not be closed, as its execution was ended.
+
+    It keeps one as long as somebody uses it.  The next execution would find its event loop closed.
+    """
+    plugin: Any = sys.modules.get("anyio.pytest_plugin")
+    if plugin is not None and getattr(plugin, "_runner_leases", None) == 0:
+        plugin._current_runner = plugin._runner_stack = None

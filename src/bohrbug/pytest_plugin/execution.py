@@ -12,6 +12,7 @@ from types import CodeType
 import pytest
 
 from bohrbug.pytest_plugin import internals
+from bohrbug.pytest_plugin.async_items import forget_runner
 from bohrbug.pytest_plugin.remains import Remains
 from bohrbug.runtime.threads.control import controlled
 from bohrbug.runtime.threads.execution import Execution
@@ -86,6 +87,7 @@ class ItemExecution(TellsOfLogged):
     def leave(self) -> None:
         """Leave the item as if it had never been executed."""
         self.let_go()
+        forget_runner()
         internals.renew(self.item, self._notes)
         internals.sections_of(self.item)[:] = self._kept
 

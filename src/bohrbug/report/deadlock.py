@@ -33,6 +33,11 @@ _SIGNALS = {
     "Barrier": "arrive at it",
     "Lock": "release it",
     "RLock": "release it",
+    "CapacityLimiter": "release it",
+    "MemorySendChannel": "receive from it",
+    "MemoryReceiveChannel": "send to it",
+    "MemoryObjectSendStream": "receive from it",
+    "MemoryObjectReceiveStream": "send to it",
 }
 _MOST_STACKS = 6
 UNKNOWN = "?"
@@ -102,7 +107,7 @@ def cycle_in_words(outcome: Outcome, names: Names) -> str:
             taken = _taken_at(first.holding, first.operation.resource, names)
             return f"{text}, which it holds itself{taken}."
         return f"{text}."
-    if cycle[-1].operation.kind is not JOIN:
+    if not names.is_for_an_end(cycle[-1].operation):
         text += f", held by task {first.task}"
     return f"{text}."
 
@@ -134,7 +139,7 @@ def held_by_in_words(
         holding: what that one holds.
         names: of what it speaks.
     """
-    if waiting.operation.kind is JOIN:
+    if names.is_for_an_end(waiting.operation):
         return ""
     taken = _taken_at(holding, waiting.operation.resource, names)
     who = names.task(holder)
@@ -147,7 +152,7 @@ def alone_in_words(blocked: BlockedTask, names: Names, type: str) -> str:
     """One sentence on a task that is not part of a cycle, and on why it can't go on."""
     who = f"Task {names.task(blocked.task)}"
     text = f"{who} {_holding(blocked, names)}{waits_in_words(blocked, names)}"
-    if blocked.operation.kind is JOIN:
+    if names.is_for_an_end(blocked.operation):
         return f"{text}."
     if blocked.holders:
         who = " and ".join(f"task {task}" for task in blocked.holders)
@@ -209,7 +214,7 @@ def held_in_words(
 ) -> tuple[str, Site | None]:
     """Who holds what a task waits for, and where it was taken."""
     operation = waiting.operation
-    if operation.kind is JOIN:
+    if names.is_for_an_end(waiting.operation):
         return "which is", None
     for held in holder.holding:
         if held.resource == operation.resource and held.acquired is not None:

@@ -17,11 +17,14 @@ from bohrbug.model.operation import (
     END,
     EXECUTE,
     EXIT,
+    EXTERNAL,
     FENCE,
     FLUSH,
     JOIN,
+    OTHERS_END,
     SET,
     SPAWN,
+    TRIO_RUN,
     WAIT,
     Operation,
     Resource,
@@ -83,6 +86,8 @@ _WORDS: dict[str, tuple[str, str]] = {
 }
 # What `set` is to resources of native programs: connecting, closing, destroying.
 _CHANGES = ("changes", "change of", "change")
+_WAITS_IN_RUN = ("waits in", "wait in", "wait in")
+"""Of the thread that runs trio, which looks what has arrived for its tasks."""
 _WITHOUT_RESOURCE = {"begin", "end", "sleep", "yield", "choose", "execute", "resume", "callback"}
 _WITHOUT_RESOURCE |= {"buffer", "fence"}
 _TASK = re.compile(r"0(\.\d+)*")
@@ -117,7 +122,6 @@ class Names:
         trace: the execution.
         extra: further places that the report will mention, such as those of a race.
         resources: further ones that it will mention, such as those that tasks wait for by now.
-        tasks: further ones of which it will speak.
     """
 
     def __init__(
@@ -125,11 +129,8 @@ class Names:
         trace: Trace,
         extra: Iterable[Site] = (),
         resources: Mapping[ResourceId, Resource] | None = None,
-        tasks: Mapping[TaskId, TaskInfo] | None = None,
     ) -> None:
         self._infos: Mapping[TaskId, TaskInfo] = trace.task_infos
-        if tasks:
-            self._infos = {**tasks, **trace.task_infos}
         self._resources: Mapping[ResourceId, Resource] = trace.resources
         if resources:
             self._resources = ChainMap(trace.resources, dict(resources))
@@ -302,6 +303,10 @@ class Names:
         words = self._words(operation)[2]
         return f"{words} {self.short_resource(operation.resource)}"
 
+    def is_for_an_end(self, operation: Operation) -> bool:
+        """Whether an operation waits for the end of other tasks, which nobody holds."""
+        return operation.kind is JOIN or self.type(operation.resource) == OTHERS_END
+
     def awaited(self, task: TaskId, operation: Operation) -> str:
         """What a task waits for, without the place: ``Lock lock``, ``a signal``."""
         if operation.kind is WAIT and operation.resource == task:
@@ -322,6 +327,8 @@ class Names:
         known = self._resources.get(id)
         if operation.kind is SET and known is not None and known.type in MADE_BY_CALLS:
             return _CHANGES
+        if operation.kind is EXTERNAL and known is not None and known.type == TRIO_RUN:
+            return _WAITS_IN_RUN
         return (*_WORDS.get(kind, (kind, kind)), kind)
 
     def does(self, operation: Operation) -> str:

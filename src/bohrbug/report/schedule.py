@@ -9,12 +9,10 @@ from itertools import islice
 
 from bohrbug.model.operation import (
     BEGIN,
-    CALLBACK,
     CHOOSE,
     CONTINUE,
     END,
     EXIT,
-    EXTERNAL,
     FLUSH,
     JOIN,
     SLEEP,
@@ -30,8 +28,9 @@ from bohrbug.paths import is_standard_file
 from bohrbug.report.faults import fault_words
 from bohrbug.report.frames import telling_frame
 from bohrbug.report.naming import Names
+from bohrbug.report.of_loops import StepsOfLoops
 from bohrbug.report.sleepers import sleep_ended_by
-from bohrbug.report.sources import is_asyncio_file, source_line
+from bohrbug.report.sources import source_line
 from bohrbug.report.stories import Story, TaskSteps, is_late, stories
 
 SHOWN_STEPS = 40
@@ -308,6 +307,7 @@ class _Writer:
             if index is not None
         }
         self.rows: list[Row] = []
+        self._of_loops = StepsOfLoops(trace, names)
 
     def _described(self, operation: Operation) -> tuple[str, str, Site | None]:
         """Place, source line and site of an operation, as far as the program has them."""
@@ -332,7 +332,7 @@ class _Writer:
         if (
             not self.shows_all
             and index not in self.essential | self.conflicting
-            and self._is_of_asyncio(task, operation)
+            and self._of_loops.has(task, operation)
         ):
             return
         if index > 0 and not alone:
@@ -362,16 +362,6 @@ class _Writer:
             words = choice_in_words(trace, index)
         line = Line(task, place, source, [words], [index], site, index in self.conflicting)
         self._put(line, operation.kind, previous == index - 1)
-
-    def _is_of_asyncio(self, task: TaskId, operation: Operation) -> bool:
-        """Whether an event loop runs something of its own, which only passes on what tasks did."""
-        info = self.trace.task_infos.get(task)
-        if info is not None and info.target.startswith("BaseEventLoop."):
-            return True
-        site = self.names.site(operation)
-        return operation.kind in (CALLBACK, EXTERNAL) and (
-            site is None or is_asyncio_file(site.filename)
-        )
 
     def access(self, access: Access, label: str) -> None:
         """One side of the data race that the failure is; ``label`` is the variable."""

@@ -9,6 +9,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from bohrbug.model.operation import Site
+from bohrbug.model.trio_runs import is_file_of_trio
 
 _OWN_PACKAGE = str(Path(__file__).resolve().parent.parent) + os.sep
 _RUNNERS = tuple(
@@ -43,10 +44,12 @@ def is_threading_file(filename: str) -> bool:
     )
 
 
-def is_asyncio_file(filename: str) -> bool:
-    """Whether a file belongs to the standard library's ``asyncio``."""
-    folder = os.path.join(os.path.dirname(os.__file__), "asyncio", "")
-    return os.path.abspath(filename).startswith(os.path.abspath(folder) + os.sep)
+@lru_cache(maxsize=4096)
+def is_loop_file(filename: str) -> bool:
+    """Whether a file belongs to ``asyncio``, to trio, or to what anyio has for either."""
+    folder = os.path.join(os.path.dirname(os.__file__), "asyncio")
+    path = os.path.abspath(filename)
+    return path.startswith(os.path.abspath(folder) + os.sep) or is_file_of_trio(path)
 
 
 def runs_a_loop(filename: str, function: str) -> bool:
@@ -57,7 +60,7 @@ def runs_a_loop(filename: str, function: str) -> bool:
         function: its name, qualified or not.
     """
     names = _OF_LOOPS.get(os.path.basename(filename), ())
-    return function.rpartition(".")[2] in names and is_asyncio_file(filename)
+    return function.rpartition(".")[2] in names and is_loop_file(filename)
 
 
 def _parts(filename: str) -> tuple[str, ...]:

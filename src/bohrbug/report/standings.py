@@ -86,7 +86,7 @@ def operation_words(standing: Standing, names: Names) -> str:
         words = f"waits for the end of {of}"
     else:
         words = f"waits: {brief}"
-        if standing.holders:
+        if standing.holders and not names.is_for_an_end(operation):
             words += f", held by {' and '.join(standing.holders)}"
     return f"{words}; its timeout fires" if standing.readiness is Readiness.TIMED else words
 

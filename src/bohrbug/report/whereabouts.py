@@ -124,7 +124,7 @@ def _blocked_in_words(standing: Standing, names: Names) -> str:
     if operation is None or operation.kind.is_yield or operation.kind is JOIN:
         return f"blocked: {operation_words(standing, names)}"
     words = f"blocked on {names.awaited(standing.task, operation)}"
-    if standing.holders:
+    if standing.holders and not names.is_for_an_end(operation):
         words += f", held by {' and '.join(standing.holders)}"
     return f"{words}; its timeout may fire" if standing.readiness is Readiness.TIMED else words
 
@@ -199,7 +199,7 @@ def _held_by(waiting: BlockedTask, last: Standing, first: TaskId, names: Names) 
         return ", which it holds itself" + (f" (taken at {where.rstrip(')')})" if where else "")
     if last.task == first:
         # Where it took it was said at the beginning.
-        return "" if waiting.operation.kind is JOIN else f", held by task {first}"
+        return "" if names.is_for_an_end(waiting.operation) else f", held by task {first}"
     return held_by_in_words(waiting, last.task, last.holding, names)
 
 

@@ -17,11 +17,13 @@ from bohrbug.model.operation import (
     WAIT,
     WAKE,
     ResourceId,
+    Site,
     TaskId,
 )
 from bohrbug.model.ordering import Event, Ordering
 from bohrbug.model.site import point_of
 from bohrbug.model.trace import Raised, Trace
+from bohrbug.model.trio_runs import TrioRuns
 
 NEIGHBOURS = 3
 """Conflicting operations of each other task that are paired with an operation: the last ones."""
@@ -88,7 +90,9 @@ def conflicting_pairs(trace: Trace) -> Iterator[tuple[Event, Event]]:
             yield other, event
 
 
-def rank_of(ordering: Ordering, history: History, length: int) -> Rank:
+def rank_of(
+    ordering: Ordering, history: History, length: int, trio: TrioRuns | None = None
+) -> Rank:
     """How well an ordering serves an explanation.
 
     Life and death of tasks say least, data says most, the release of a lock says less than
@@ -98,18 +102,28 @@ def rank_of(ordering: Ordering, history: History, length: int) -> Rank:
         ordering: the pair.
         history: of the failing execution.
         length: its number of steps.
+        trio: its runs of trio; what is only trio's own business says even less.
     """
     kinds = (ordering.first.kind, ordering.second.kind)
     first = history.step_of(ordering.first)
     second = history.step_of(ordering.second)
     here = length if second is None else second
     distance = here - (length if first is None else first)
+    own = 0
+    if trio is not None:
+        events = (ordering.first, ordering.second)
+        own = sum(_is_own(trio, each) for each in events)
     return (
-        sum(kind in _LIFE for kind in kinds),
+        sum(kind in _LIFE for kind in kinds) + 3 * own,
         sum(kind is RELEASE for kind in kinds),
         sum(not kind.is_data for kind in kinds),
         distance,
     )
+
+
+def _is_own(trio: TrioRuns, event: Event) -> bool:
+    site = event.where if isinstance(event.where, Site) else None
+    return trio.is_own(event.task, event.kind, event.resource, site)
 
 
 def raised_in_a_step(trace: Trace) -> Raised | None:
@@ -140,6 +154,7 @@ class Candidates:
         self._history = history_of(trace)
         self._length = len(trace)
         self._raised = trace.raised
+        self._trio = TrioRuns(trace)
         self._limit = limit
         self.ranks: dict[Ordering, Rank] = {}
         # The events of the failing execution, with resources as they are called there.
@@ -150,7 +165,7 @@ class Candidates:
 
     def _take(self, orderings: list[Ordering]) -> list[Ordering]:
         fresh = {
-            ordering: rank_of(ordering, self._history, self._length)
+            ordering: rank_of(ordering, self._history, self._length, self._trio)
             for ordering in orderings
             if ordering not in self.ranks
             and self._history.meets(ordering)

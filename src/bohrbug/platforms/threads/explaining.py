@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from bohrbug.model.operation import TaskId
-from bohrbug.model.outcome import ASKED, Abandoned, BlockedTask, Frame, Outcome
+from bohrbug.model.outcome import ASKED, Abandoned, BlockedTask, Frame, Held, Outcome
 from bohrbug.model.site import site_of
 from bohrbug.monitors.outcomes import (
     blocked_task,
@@ -46,6 +46,8 @@ class ThreadExplainer:
         in_loops = awaiting(execution)
         # These stand for the threads of their loops.
         hosts = {each.task.host for each in in_loops}
+        if execution.loops is not None:
+            hosts |= execution.loops.of_trio.waiting
         waiting = [
             task for task in execution.alive if task.pending is not None and task not in hosts
         ]
@@ -58,7 +60,9 @@ class ThreadExplainer:
             if task.external
         ]
         waits = [_waiting(execution, task) for task in waiting]
-        waits += [_Waiting(each.task, each.holders, None, each.stack) for each in in_loops]
+        waits += [
+            _Waiting(each.task, each.holders, None, each.stack, each.holding) for each in in_loops
+        ]
         key = (test_has_ended, *outside, *(each.key() for each in waits))
         known = self._known.get(key)
         if known is None:
@@ -119,7 +123,7 @@ def _waiting(execution: Execution, task: Task) -> _Waiting:
 class _Waiting:
     """Where a task waits, in an execution in which none can go on."""
 
-    __slots__ = ("abandoned", "holders", "stack", "task")
+    __slots__ = ("abandoned", "holders", "holding", "stack", "task")
 
     def __init__(
         self,
@@ -127,11 +131,14 @@ class _Waiting:
         holders: tuple[str, ...],
         abandoned: Abandoned | None,
         stack: tuple[Frame, ...],
+        holding: tuple[Held, ...] = (),
     ) -> None:
         self.task = task
         self.holders = holders
         self.abandoned = abandoned
         self.stack = stack
+        # Beside what the task is known to hold.
+        self.holding = holding
 
     def key(self) -> tuple[object, ...]:
         """What :meth:`described` depends on; ids of what it keeps, for what is slow to hash."""
@@ -144,6 +151,7 @@ class _Waiting:
             task.blocked_since,
             self.holders,
             self.abandoned,
+            self.holding,
             id(self.stack),
             id(kind),
             resource,
@@ -153,7 +161,8 @@ class _Waiting:
 
     def described(self) -> BlockedTask:
         """It for a report."""
-        return blocked_task(self.task, self.stack, self.holders, self.abandoned)
+        found = blocked_task(self.task, self.stack, self.holders, self.abandoned)
+        return replace(found, holding=found.holding + self.holding) if self.holding else found
 
 
 def holders_of(execution: Execution, task: Task) -> tuple[str, ...]:

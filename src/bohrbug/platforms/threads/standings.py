@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from types import FrameType
 
 from bohrbug.model.decision import Readiness, Standing
-from bohrbug.model.operation import WAIT, Operation, Resource, ResourceId, TaskId
-from bohrbug.model.outcome import Frame, Held, TaskInfo
+from bohrbug.model.operation import WAIT, Operation, Resource, ResourceId
+from bohrbug.model.outcome import Frame, Held
 from bohrbug.model.site import site_of
 from bohrbug.monitors.outcomes import resource_of
 from bohrbug.platforms.threads.explaining import abandoned_by, holders_of
 from bohrbug.runtime.threads.execution import Execution
 from bohrbug.runtime.threads.loops.awaiting import Awaiting, unfinished_in_loops
-from bohrbug.runtime.threads.loops.trio_tasks import TrioTask, trio_tasks
 from bohrbug.runtime.threads.stacks import frames_from
 from bohrbug.runtime.threads.task import Task
 
@@ -66,12 +65,10 @@ class Stillness:
         standings: where all tasks stand: the threads, those that have ended too, and what their
             event loops run.
         resources: what they hold and what they are about to act on, described for people.
-        names: of tasks that only their event loop knows.
     """
 
     standings: tuple[Standing, ...]
     resources: dict[ResourceId, Resource]
-    names: dict[TaskId, TaskInfo]
 
 
 def stand_still(
@@ -95,8 +92,7 @@ def stand_still(
     loops = unfinished_in_loops(execution)
     hosts = {each.task.host for each in loops}
     found: list[Standing] = []
-    names: dict[TaskId, TaskInfo] = {}
-    resources = {each.resource: Resource(each.resource, each.label, each.label) for each in loops}
+    resources = {each.resource: Resource(each.resource, each.type, each.label) for each in loops}
     for thread in execution.all_tasks:
         if thread.ended:
             found.append(Standing(thread.id, Readiness.ENDED, None, (), _held_by(thread)))
@@ -113,11 +109,6 @@ def stand_still(
         found += [
             _of_loop(execution, each, running, here) for each in loops if each.task.host is thread
         ]
-        for task in trio_tasks(thread.id, innermost):
-            found.append(_of_trio(task, standing))
-            names[task.id] = TaskInfo(task.id, target=task.name)
-            awaited = f"{task.id}:awaited"
-            resources[awaited] = Resource(awaited, task.awaited, task.awaited)
     shown = {each.task for each in found}
     # Callbacks, which are tasks only for the moment.
     found += [
@@ -126,7 +117,7 @@ def stand_still(
         if task.id not in shown
     ]
     resources.update(_resources_of(execution, found))
-    return Stillness(tuple(found), resources, names)
+    return Stillness(tuple(found), resources)
 
 
 def _now(
@@ -153,17 +144,8 @@ def _of_loop(
         operation = task.pending if task in execution.alive else None
         return Standing(task.id, Readiness.ENABLED, operation, each.stack, _held_by(task))
     operation = Operation(WAIT, each.resource, each.place)
-    return Standing(task.id, Readiness.BLOCKED, operation, each.stack, _held_by(task), each.holders)
-
-
-def _of_trio(task: TrioTask, host: Standing) -> Standing:
-    """Where a task of trio stands, in a thread."""
-    if task.is_running:
-        return replace(host, task=task.id, holding=())
-    if not task.is_blocked:
-        return Standing(task.id, Readiness.ENABLED, None, task.stack)
-    operation = Operation(WAIT, f"{task.id}:awaited", task.place)
-    return Standing(task.id, Readiness.BLOCKED, operation, task.stack, (), task.holders)
+    holding = _held_by(task) + each.holding
+    return Standing(task.id, Readiness.BLOCKED, operation, each.stack, holding, each.holders)
 
 
 def _resources_of(

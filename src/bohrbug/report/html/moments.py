@@ -18,7 +18,7 @@ from bohrbug.report.html.document import Moment
 from bohrbug.report.html.tables import Tables
 from bohrbug.report.naming import Names
 from bohrbug.report.race import held_in_words
-from bohrbug.report.sources import is_asyncio_file
+from bohrbug.report.sources import is_loop_file
 from bohrbug.report.stories import Story, TaskSteps, stories
 
 MOST_MOMENTS = 8
@@ -227,12 +227,12 @@ class _Maker:
         if self._trace.has_fired(step):
             moment.words = f"timeout of the {self._names.noun(operation)}"
         site = self._names.site(operation)
-        if site is not None and is_asyncio_file(site.filename):
+        if site is not None and is_loop_file(site.filename):
             self._tell_for_whom(moment, step)
         return moment
 
     def _tell_for_whom(self, moment: Moment, step: int) -> None:
-        """Say of a callback of asyncio's own which task it serves, and where that one waits.
+        """Say of a callback of a loop's own which task it serves, and where that one waits.
 
         It is the one that asked for the callback: a task's id begins with that of its parent.
         """
@@ -242,7 +242,7 @@ class _Maker:
             task = task.rpartition(".")[0]
             waits = self._steps.next_operation(trace, task, step)
             site = None if waits is None else names.site(waits)
-            if waits is not None and site is not None and not is_asyncio_file(site.filename):
+            if waits is not None and site is not None and not is_loop_file(site.filename):
                 moment.words += f", for which task {task} waits{names.at(waits)}"
                 moment.place = self._tables.place(site)
                 return

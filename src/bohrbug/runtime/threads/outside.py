@@ -17,6 +17,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from bohrbug.accelerator.plain import plain
+from bohrbug.model.operation import SLEEP
 from bohrbug.model.outcome import Outcome, OutcomeKind
 from bohrbug.runtime.threads import control
 from bohrbug.runtime.threads.arrivals import Arrivals
@@ -135,12 +136,7 @@ class Outside:
             if execution.clock.can_jump and left <= LONGEST_JUMP:
                 return [first]
             return None if self.wait(left, external_only=True) else [first]
-        # What a daemon listens to may be silent for ever, such as a server's news.  But helpers
-        # that bring the answers of children are daemons, as in a ``multiprocessing.Pool``.
-        paced = any(
-            task.firing is TimeoutPolicy.IN_REAL_TIME and (self.has_children or not task.daemon)
-            for task in execution.alive
-        )
+        paced = self._is_paced()
         alarm = self.alarm()
         assert first.deadline is not None
         ahead = max(first.deadline - execution.clock.now, 0.0)
@@ -162,6 +158,24 @@ class Outside:
             execution.ending.give_up()
             return None
         return [first]
+
+    def _is_paced(self) -> bool:
+        """Whether virtual time must not pass faster than real time, as somebody outside may answer.
+
+        What a daemon listens to may be silent for ever, such as a server's news.  But where another
+        task waits, and not only for time to pass, that may be for what the daemon brings: an event
+        loop may run in one.  Helpers that bring the answers of children are daemons, too, as in a
+        ``multiprocessing.Pool``.
+        """
+        alive = self._execution.alive
+        listening = [task for task in alive if task.firing is TimeoutPolicy.IN_REAL_TIME]
+        if not listening or self.has_children or not all(task.daemon for task in listening):
+            return bool(listening)
+        return any(
+            task.pending is not None and task.pending.kind is not SLEEP
+            for task in alive
+            if task not in listening
+        )
 
     def can_pass_time(self, first: Task) -> bool:
         """Whether time may pass while tasks are enabled that only wait.

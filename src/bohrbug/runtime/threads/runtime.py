@@ -390,6 +390,8 @@ class ThreadsRuntime:
                 execution.interruptions = Interruptions(execution, variables, detector)
             deaths = Deaths(execution, variables, self._points.places)
         trace = self._carry_out(execution)
+        if execution.loops is not None:
+            execution.loops.of_trio.end_runs()
         self._has_left_frames = trace.outcome.is_failure
         for what in orders.taken():
             trace.uncontrolled.assume(what)

@@ -1,7 +1,8 @@
-"""``trio.run``: what trio leaves to chance is a data choice, and its threads end with an execution.
+"""``trio.run``: what trio leaves to chance is chosen, and its threads end with an execution.
 
-In each round of its loop trio runs the tasks that are ready, in order or in reverse, as a random
-number says (:mod:`trio._core._run`).  So all orders of tasks that trio can come to are explored.
+In each turn of its loop trio runs the tasks that are ready, in order or in reverse, as a random
+number says (:mod:`trio._core._run`).  So all orders of tasks that trio can come to are explored;
+see :mod:`bohrbug.runtime.threads.loops.trio_turns`.
 """
 
 from __future__ import annotations
@@ -13,23 +14,47 @@ import weakref
 from sys import _getframe
 from typing import Any
 
+from bohrbug.model.operation import TRIO_RUN
 from bohrbug.runtime.threads.control import controlled
 from bohrbug.runtime.threads.execution import Execution
 from bohrbug.runtime.threads.io.patches import patches
-from bohrbug.runtime.threads.loops.access_log import UNCAUSED, AccessLog, Cause
+from bohrbug.runtime.threads.loops.coroutines import place_in_program
 from bohrbug.runtime.threads.loops.tasks import loop_tasks_of
-from bohrbug.runtime.threads.task import Task
+from bohrbug.runtime.threads.loops.trio_tasks import place_of_caller
+from bohrbug.runtime.threads.loops.trio_turns import TrioTurns, Turn
 
 TIMERS = "timers of trio as firing only when none of its tasks can go on"
+
+_NEVER = 999_999_999
+"""How long to wait, in seconds, for deadlines by a clock that stands still."""
 
 _DAY = 24 * 60 * 60
 """The longest time, in seconds, that trio waits in one go."""
 
-_NEVER = 999_999_999
-"""How long to wait for deadlines by a clock that stands still."""
-
 _runners: weakref.WeakKeyDictionary[Any, Any] = weakref.WeakKeyDictionary()
 """The runner, which knows all deadlines, of each manager of descriptors."""
+
+_turns: weakref.WeakKeyDictionary[Any, TrioTurns] = weakref.WeakKeyDictionary()
+"""What each runner does in the execution that it belongs to."""
+
+
+def _turns_of(execution: Execution, runner: Any) -> TrioTurns:
+    """The turns of a run of trio in an execution."""
+    known = _turns.get(runner)
+    if known is None or known.execution is not execution:
+        frame = _getframe(1)
+        state = execution.resources.new(execution.current, TRIO_RUN, place_of_caller(frame))
+        known = _turns[runner] = TrioTurns(execution, state, frame, is_guest=runner.is_guest)
+    return known
+
+
+def _running(runner: Any) -> TrioTurns | None:
+    """The turns of a run, if the running thread makes them in an execution; else ``None``."""
+    execution = controlled()
+    if execution is None or execution.atomic or execution.current.inside:
+        return None
+    turns = _turns_of(execution, runner)
+    return turns if turns.runs_in(execution.current) else None
 
 
 class _Chance(random.Random):
@@ -49,7 +74,8 @@ class _Chance(random.Random):
         if execution is None:
             return self._usual.random()
         frame = _getframe(1)
-        if _length_of(frame, "batch") < 2:
+        batch = _variable_of(frame, "batch")
+        if isinstance(batch, Turn) or len(batch) < 2:
             return 1.0
         return 0.0 if execution.choose(2, (frame.f_code, frame.f_lasti)) else 1.0
 
@@ -62,6 +88,9 @@ class _Chance(random.Random):
         execution = controlled()
         if execution is None:
             self._usual.shuffle(x)
+            return
+        if isinstance(x, Turn):
+            x.in_any_order = True
             return
         frame = _getframe(1)
         for last in range(len(x) - 1, 0, -1):
@@ -83,13 +112,39 @@ class _UsuallyWithHypothesis:
         return self._usual and controlled() is None
 
 
-def _length_of(frame: Any, name: str) -> int:
+class _Warnings:
+    """``warnings`` for trio, to which a run that is unwound with its execution is an abandoned one.
+
+    Parameters:
+        usual: the module.
+    """
+
+    def __init__(self, usual: Any) -> None:
+        self._usual = usual
+
+    def warn(self, *args: Any, **kwargs: Any) -> None:
+        """As ``warnings.warn``."""
+        frame = _getframe(1)
+        runner = frame.f_locals.get("runner") if frame.f_code.co_name == "unrolled_run" else None
+        turns = None if runner is None else _turns.get(runner)
+        is_over = turns is not None and (
+            turns.execution.aborting or turns.execution.trace.outcome.is_failure
+        )
+        if not is_over:
+            kwargs["stacklevel"] = kwargs.get("stacklevel", 1) + 1
+            self._usual.warn(*args, **kwargs)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._usual, name)
+
+
+def _variable_of(frame: Any, name: str) -> Any:
     variables = frame.f_locals
-    length = len(variables.get(name, ()))
+    found = variables.get(name, ())
     if sys.version_info < (3, 13):
         # A copy, which would keep alive what is in it.
         variables.clear()
-    return length
+    return found
 
 
 @patches.when_imported("trio._core._run")
@@ -113,7 +168,9 @@ def _wrap_runs(module: Any) -> None:
         return next(numbers)
 
     patches.add(module, "id", number_of)
+    patches.add(module, "warnings", _Warnings(module.warnings))
     _wrap_steps(module)
+    _together(module.CancelStatus, "recalculate", module.GLOBAL_RUN_CONTEXT)
     set_up = module.setup_runner
 
     @patches.method(module, "setup_runner")
@@ -133,116 +190,110 @@ def _wrap_runs(module: Any) -> None:
         return has_expired
 
 
-class TrioSteps:
-    """Tells who takes down what is accessed of the steps of trio's tasks.
-
-    trio has no place where a step begins that could be wrapped.  So this is asked which one is
-    running: the task that trio says is, and for the how many-th time it goes on.
-
-    Parameters:
-        log: of the execution.
-        context: in which trio says which task is running.
-        host: the thread that runs the loop.
-    """
-
-    def __init__(self, log: AccessLog, context: Any, host: Task) -> None:
-        self._log = log
-        self._context = context
-        self._host = host
-        self._causes: dict[int, tuple[weakref.ref[Any], Cause, Any]] = {}
-        self._names: dict[int, tuple[weakref.ref[Any], str]] = {}
-        self._running: tuple[str, int] | None = None
-        self._count = 0
-
-    def look(self) -> None:
-        """Let the log know of the step that the running thread makes."""
-        task: Any = getattr(self._context, "task", None)
-        if task is None:
-            self._running = None
-            self._log.end_step(self._host.index)
-            return
-        now = self._id_of(task), task._schedule_points
-        if now == self._running:
-            return
-        self._running = now
-        known = self._causes.get(id(task))
-        cause, awaited = UNCAUSED, None
-        if known is not None and known[0]() is task:
-            _, cause, awaited = known
-        name = str(task.name).rpartition("<locals>.")[2].rpartition(".")[2]
-        self._log.begin_step(now[0], name, cause, awaited)
-
-    def asked_for(self, task: Any) -> None:
-        """The next step of a task was asked for, by the task that is running if there is one."""
-        self._id_of(task)
-        running = getattr(self._context, "task", None)
-        if running is task:
-            # It only gives way.
-            cause = UNCAUSED
-        elif running is None:
-            cause = self._log.cause() if self._log.is_another(self._host) else UNCAUSED
-        else:
-            self.look()
-            cause = self._log.cause_of_call(_getframe(1))
-        self._causes[id(task)] = weakref.ref(task), cause, _place_in(task.coro)
-
-    def _id_of(self, task: Any) -> str:
-        """What a task of trio is called: by the order of their starts, behind the thread's id."""
-        known = self._names.get(id(task))
-        if known is None or known[0]() is not task:
-            self._count += 1
-            name = f"{self._host.id}.t{self._count}"
-            known = self._names[id(task)] = weakref.ref(task), name
-        return known[1]
-
-
-def _place_in(coroutine: Any) -> Any:
-    """Where the program's own code of a task stands, the innermost of it."""
-    found = None
-    while (frame := getattr(coroutine, "cr_frame", None)) is not None:
-        if str(frame.f_globals.get("__name__")).startswith("trio."):
-            break
-        found = frame.f_code, max(frame.f_lasti, 0)
-        coroutine = coroutine.cr_await
-    return found
-
-
 def _wrap_steps(module: Any) -> None:
-    """Who takes down accesses learns which step of which task they are of."""
-    reschedule, spawn = module.Runner.reschedule, module.Runner.spawn_impl
-    steps: weakref.WeakKeyDictionary[Any, TrioSteps] = weakref.WeakKeyDictionary()
+    """The tasks of a run are tasks of the model, and so are their steps."""
+    runner_class = module.Runner
+    close, reschedule, spawn = (
+        runner_class.close,
+        runner_class.reschedule,
+        runner_class.spawn_impl,
+    )
 
-    def of(runner: Any) -> TrioSteps | None:
+    def list_of(*args: Any) -> list[Any]:
+        """What a turn takes from the tasks that are ready is ours."""
+        if _getframe(1).f_code.co_name == "unrolled_run":
+            runner = module.GLOBAL_RUN_CONTEXT.runner
+            running = _running(runner)
+            if running is not None and args == (runner.runq,):
+                return running.begin_turn(runner.runq)
+        return list(*args)
+
+    patches.add(module, "list", list_of)
+    unrolled_run = module.unrolled_run
+
+    def begun(*args: Any, **kwargs: Any) -> Any:
+        turns = unrolled_run(*args, **kwargs)
         execution = controlled()
-        if execution is None or execution.access_log is None:
-            return None
-        known = steps.get(runner)
-        if known is None:
-            log: AccessLog = execution.access_log
-            known = steps[runner] = TrioSteps(log, module.GLOBAL_RUN_CONTEXT, execution.current)
-            log.ask(execution.current.index, known.look)
-            log.begin()
-        return known
+        if execution is not None:
+            loop_tasks_of(execution).of_trio.runs.append(weakref.ref(turns))
+        return turns
 
-    @patches.method(module.Runner, "reschedule")
+    patches.add(module, "unrolled_run", begun)
+
+    @patches.method(runner_class, "close")
+    def closed(self: Any) -> None:
+        close(self)
+        known = _turns.get(self)
+        if known is not None and controlled() is known.execution:
+            known.leave()
+
+    @patches.method(runner_class, "reschedule")
     def rescheduled(self: Any, task: Any, *args: Any, **kwargs: Any) -> None:
-        known = of(self)
-        if known is not None:
-            known.asked_for(task)
+        execution = controlled()
+        if execution is not None:
+            turns = _turns_of(execution, self)
+            turns.became_ready(task)
+            if execution.access_log is not None:
+                running = getattr(module.GLOBAL_RUN_CONTEXT, "task", None)
+                turns.asked_for(task, running, _getframe(1))
         reschedule(self, task, *args, **kwargs)
 
-    @patches.method(module.Runner, "spawn_impl")
-    def spawned(
-        self: Any, async_fn: Any, args: Any, nursery: Any, *more: Any, **kwargs: Any
-    ) -> Any:
+    @patches.method(runner_class, "spawn_impl")
+    def spawned(self: Any, *args: Any, **kwargs: Any) -> Any:
+        task = spawn(self, *args, **kwargs)
         execution = controlled()
-        if (
-            execution is not None
-            and nursery is not None
-            and nursery.parent_task is not self.init_task
-        ):
-            loop_tasks_of(execution).have_company = True
-        return spawn(self, async_fn, args, nursery, *more, **kwargs)
+        # The first one starts all others, and is a part of the thread.
+        if execution is not None and task._parent_nursery is not None:
+            _turns_of(execution, self).spawned(task, _getframe(1))
+        return task
+
+
+def _together(owner: Any, name: str, context: Any) -> None:
+    """Whoever a method makes ready becomes so in the order of a set.
+
+    Parameters:
+        owner: the class.
+        name: of the method.
+        context: in which trio says which run a thread is in.
+    """
+    original = getattr(owner, name)
+
+    @patches.method(owner, name)
+    def wrapper(self: Any, *args: Any, **kwargs: Any) -> Any:
+        execution = controlled()
+        runner = None if execution is None else getattr(context, "runner", None)
+        if execution is None or runner is None:
+            return original(self, *args, **kwargs)
+        with _turns_of(execution, runner).becoming_ready_together():
+            return original(self, *args, **kwargs)
+
+
+@patches.when_imported("trio._sync")
+def _wrap_events(module: Any) -> None:
+    _together(module.Event, "set", module._core._run.GLOBAL_RUN_CONTEXT)
+
+
+@patches.when_imported("trio._sync")
+def _wrap_locks(module: Any) -> None:
+    """Of a lock that others wait for, reports say where it was taken."""
+    base = module._LockImpl
+    acquire, release = base.acquire_nowait, base.release
+
+    @patches.method(base, "acquire_nowait")
+    def acquired(self: Any) -> None:
+        acquire(self)
+        execution = controlled()
+        if execution is not None:
+            loop_tasks_of(execution).of_trio.took(self, place_of_caller(_getframe(1)))
+
+    @patches.method(base, "release")
+    def released(self: Any) -> None:
+        release(self)
+        execution = controlled()
+        if execution is not None and self._owner is not None:
+            # It was handed to who has waited longest, for it or to be notified.
+            place = place_in_program(self._owner.coro)
+            loop_tasks_of(execution).of_trio.took(self, place)
 
 
 @patches.when_imported("trio._core._io_epoll")
@@ -252,13 +303,35 @@ def _wrap_waiting(module: Any) -> None:
 
     @patches.method(module.EpollIOManager, "get_events")
     def wrapper(self: Any, timeout: float) -> Any:
-        if timeout >= _DAY and controlled() is not None and self in _runners:
-            # Another thread than that of the run does this for guests of other event loops.
-            runner = _runners[self]
+        runner = _runners.get(self)
+        execution = controlled()
+        if runner is None or execution is None:
+            return get_events(self, timeout)
+
+        if timeout >= _DAY:
             timeout = runner.clock.deadline_to_sleep_time(runner.deadlines.next_deadline())
             if timeout >= _NEVER:
                 timeout = -1
-        return get_events(self, timeout)
+        running = _running(runner)
+        if running is None:
+            # Another thread than that of the run does this for guests of other event loops.
+            waiting, task = loop_tasks_of(execution).of_trio.waiting, execution.current
+            waiting.add(task)
+            try:
+                return get_events(self, timeout)
+            finally:
+                waiting.discard(task)
+        turns = running
+        turns.wait(self._epoll, timeout)
+        task = execution.current
+        task.inside += 1
+        try:
+            events = get_events(self, 0)
+        finally:
+            task.inside -= 1
+        ready = [number for number, _ in events]
+        turns.looked(self._epoll, ready, is_idle=timeout == 0 and not runner.runq)
+        return events
 
 
 @patches.when_imported("trio._core._thread_cache")

@@ -8,7 +8,6 @@ the other says nothing.  This only takes down; :mod:`bohrbug.monitors.await_race
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
 from dataclasses import dataclass
 from types import CodeType, FrameType
 from typing import TYPE_CHECKING, Any
@@ -28,7 +27,6 @@ from bohrbug.runtime.threads.stacks import is_own
 
 if TYPE_CHECKING:
     from bohrbug.runtime.threads.execution import Execution
-    from bohrbug.runtime.threads.task import Task
 
 MOST_TOUCHES = 20_000
 """Accesses of one execution that are taken down; what comes after them is not looked at."""
@@ -131,8 +129,6 @@ class AccessLog:
         self._steps = 0
         # By the index of the thread that makes it.
         self._running: dict[int, LoopStep] = {}
-        # Of threads whose loops have to be asked.
-        self._looks: dict[int, Callable[[], object]] = {}
         # What was known to those who left something in an object.
         self._told: dict[int, tuple[ref[Any], dict[TaskId, int]]] = {}
         self._last: dict[TaskId, LoopStep] = {}
@@ -189,19 +185,6 @@ class AccessLog:
         self._steps += 1
         self._running[host] = self._last[task] = step
 
-    def ask(self, host: int, look: Callable[[], object]) -> None:
-        """Which step a thread makes is to be asked for, each time that it matters.
-
-        Parameters:
-            host: index of the thread.
-            look: calls :meth:`begin_step` or :meth:`end_step` where something has changed.
-        """
-        self._looks[host] = look
-
-    def is_another(self, host: Task) -> bool:
-        """Whether another thread runs now."""
-        return self._execution.current.index != host.index
-
     def end_step(self, host: int) -> None:
         """A thread has made a step of a task, or stops in the middle of it.
 
@@ -212,11 +195,7 @@ class AccessLog:
 
     def running(self) -> LoopStep | None:
         """The step that the running thread is making, if it is one of a loop's task."""
-        index = self._execution.current.index
-        look = self._looks.get(index)
-        if look is not None:
-            look()
-        return self._running.get(index)
+        return self._running.get(self._execution.current.index)
 
     def cause(self) -> Cause:
         """The running task asks for a step of another one."""

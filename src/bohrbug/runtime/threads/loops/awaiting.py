@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from bohrbug.model.operation import WAIT, Operation, ResourceId, TaskId
-from bohrbug.model.outcome import Frame
+from bohrbug.model.operation import OTHERS_END, WAIT, Operation, ResourceId, TaskId
+from bohrbug.model.outcome import Frame, Held
+from bohrbug.model.site import site_of
+from bohrbug.runtime.threads.loops.coroutines import frames_of_coroutine, frames_within
 from bohrbug.runtime.threads.loops.tasks import LoopTasks, is_of_asyncio
+from bohrbug.runtime.threads.loops.trio_tasks import TrioTasks, is_of_trio_itself
 from bohrbug.runtime.threads.stacks import site_in
 from bohrbug.runtime.threads.task import Task
 
 if TYPE_CHECKING:
     from bohrbug.runtime.threads.execution import Execution
+
+_MOST_NAMED = 4
+"""Tasks of which reports say that another one awaits them."""
 
 
 class Awaiting(NamedTuple):
@@ -23,9 +29,10 @@ class Awaiting(NamedTuple):
         stack: where its coroutines of the program stand, innermost last.
         place: the same of the innermost one, as code and offset.
         is_blocked: what it waits for has not come.
-        holders: the tasks that it waits for, if it does not wait for anything else.
+        holders: the tasks that it waits for, as far as that is known.
         resource: stands for what it waits for.
-        label: how reports call that.
+        type, label: how reports call that.
+        holding: what others wait for, and this one has.
     """
 
     task: Task
@@ -34,7 +41,9 @@ class Awaiting(NamedTuple):
     is_blocked: bool
     holders: tuple[TaskId, ...]
     resource: ResourceId
+    type: str
     label: str
+    holding: tuple[Held, ...] = ()
 
 
 def unfinished_in_loops(execution: Execution) -> list[Awaiting]:
@@ -42,7 +51,10 @@ def unfinished_in_loops(execution: Execution) -> list[Awaiting]:
     loops: LoopTasks | None = execution.loops
     if loops is None:
         return []
-    found = []
+    return [*_unfinished_of_asyncio(loops), *_unfinished_of_trio(loops.of_trio)]
+
+
+def _unfinished_of_asyncio(loops: LoopTasks) -> Iterator[Awaiting]:
     for asyncio_task, task in loops.unfinished():
         if task.host is None:
             continue
@@ -56,13 +68,83 @@ def unfinished_in_loops(execution: Execution) -> list[Awaiting]:
             if (known := loops.known(awaited)) is not None and not awaited.done()
         )
         primitive = "" if owner is None else type(owner).__name__
-        label = primitive or ("the end of other tasks" if holders else "a future")
+        what = primitive or (OTHERS_END if holders else "a future")
+        label = _end_of(holders) if what is OTHERS_END else what
         stack = tuple(Frame(site_in(code, offset)) for code, offset in codes)
         is_blocked = waiter is not None and not waiter.done()
-        found.append(
-            Awaiting(task, stack, codes[-1], is_blocked, holders, f"{task.id}:awaited", label)
-        )
-    return found
+        resource = f"{task.id}:awaited"
+        yield Awaiting(task, stack, codes[-1], is_blocked, holders, resource, what, label)
+
+
+def _unfinished_of_trio(tasks: TrioTasks) -> list[Awaiting]:
+    found: list[Awaiting] = []
+    # What several wait for is one resource.
+    named: dict[int, ResourceId] = {}
+    held: dict[TaskId, list[Held]] = {}
+    for trio_task, task in tasks.unfinished():
+        frames = frames_of_coroutine(trio_task.coro)
+        if task.host is None or not frames or is_of_trio_itself(trio_task):
+            continue
+        within = frames_within(trio_task.coro)
+        owners = [owner for frame in within for owner in _owners_in(frame)]
+        is_blocked = trio_task._abort_func is not None
+        resource = f"{task.id}:awaited"
+        what = type(owners[0]).__name__ if owners else "a wake-up"
+        if within and not owners:
+            what = within[0].f_code.co_name
+        holders: tuple[TaskId, ...] = ()
+        if is_blocked:
+            for owner in owners:
+                those = [each for other in _holders(owner) if (each := tasks.known(other))]
+                if not those:
+                    continue
+                holders = tuple(each.id for each in those)
+                if hasattr(owner, "_nursery"):
+                    what = OTHERS_END
+                else:
+                    resource = named.setdefault(id(owner), resource)
+                    taken = Held(resource, site_of(tasks.taken_at(owner)))
+                    held.setdefault(those[0].id, []).append(taken)
+                break
+            else:
+                if owners:
+                    resource = named.setdefault(id(owners[0]), resource)
+        stack = tuple(Frame(site_in(each.f_code, max(each.f_lasti, 0))) for each in frames)
+        place = frames[-1].f_code, max(frames[-1].f_lasti, 0)
+        label = _end_of(holders) if what is OTHERS_END else what
+        found.append(Awaiting(task, stack, place, is_blocked, holders, resource, what, label))
+    return [
+        each._replace(holding=tuple(dict.fromkeys(held.get(each.task.id, ())))) for each in found
+    ]
+
+
+def _end_of(tasks: Sequence[TaskId]) -> str:
+    """What a task waits for that awaits others, in words."""
+    named = [f"task {task}" for task in tasks[:_MOST_NAMED]]
+    more = len(tasks) - len(named)
+    if more:
+        named.append(f"{more} more")
+    return f"the end of {' and '.join(named)}" if named else OTHERS_END
+
+
+def _owners_in(frame: Any) -> Iterator[Any]:
+    """The object of which a frame runs a method, if it runs one."""
+    owner = frame.f_locals.get("self")
+    if owner is not None:
+        yield owner
+
+
+def _holders(owner: Any) -> Iterator[Any]:
+    """The tasks of trio that have what is awaited, or are awaited themselves."""
+    nursery = getattr(owner, "_nursery", None)
+    children = getattr(nursery, "child_tasks", None)
+    if children is not None:
+        # In the order of their making.
+        yield from sorted(children, key=lambda task: task._counter)
+        return
+    holder = getattr(owner, "_owner", None)
+    if holder is not None:
+        yield holder
 
 
 def awaiting(execution: Execution) -> list[Awaiting]:
@@ -73,7 +155,7 @@ def awaiting(execution: Execution) -> list[Awaiting]:
     found = unfinished_in_loops(execution)
     for each in found:
         task = each.task
-        state = execution.resources.state_named(each.resource, each.label, each.label)
+        state = execution.resources.state_named(each.resource, each.label, each.type)
         task.pending = Operation(WAIT, state.id, each.place)
         task.waits_for = state
         task.blocked_since = _last_step(execution, task)

@@ -17,6 +17,7 @@ from bohrbug.model.operation import BEGIN, CALLBACK, RESUME, Kind, Operation, Ta
 from bohrbug.runtime.threads.lone import SinkOfLoneTask
 from bohrbug.runtime.threads.loops.ready_queue import Order
 from bohrbug.runtime.threads.loops.references import OwnReference
+from bohrbug.runtime.threads.loops.trio_tasks import TrioTasks
 from bohrbug.runtime.threads.task import Task
 
 if TYPE_CHECKING:
@@ -83,6 +84,7 @@ class LoopTasks:
         have_choices: somewhere more than one of them could come next.
         have_company: coroutines of several tasks have not ended at one time.
         has_cancelled: one was cancelled by choice, see :mod:`.cancelling`.
+        of_trio: the tasks of trio among them.
         offered: what could have come next, by the task whose step it is, and has not run yet: it
             was late, or a timer that could have been over early.  Who cancels it, withdraws it.
     """
@@ -97,6 +99,7 @@ class LoopTasks:
         self._number = 0
         self._origins: dict[int, Origin] = {}
         self._of_asyncio: dict[int, tuple[ref[Any], Task]] = {}
+        self.of_trio = TrioTasks(self.make)
 
     def handle_made(self, handle: Any, callback: Any, frame: FrameType) -> None:
         """The running task makes a handle.
@@ -116,7 +119,7 @@ class LoopTasks:
             if known is None:
                 # One that is started eagerly has come to its first ``await`` when it is first seen.
                 gives_way = is_step and has_begun(owner.get_coro())
-                task = self._made(creator, place_from(frame))
+                task = self.make(creator, place_from(frame))
                 describe(task, owner)
                 self._of_asyncio[id(owner)] = (OwnReference(owner), task)
                 self.have_company = self.have_company or len(self.unfinished()) > 1
@@ -127,7 +130,7 @@ class LoopTasks:
         else:
             code = _code_of(callback)
             is_own = code is not None and is_of_asyncio(getattr(callback, "__globals__", _NOTHING))
-            task = self._made(creator, None if is_own else place_from(frame))
+            task = self.make(creator, None if is_own else place_from(frame))
             task.target = code.co_qualname if code else type(callback).__name__
         log = self._execution.access_log
         cause = None if log is None else log.cause_of_call(frame)
@@ -156,7 +159,7 @@ class LoopTasks:
         for asyncio_task, task in self.unfinished():
             if task.id == id:
                 return frames_in(asyncio_task.get_coro())
-        return []
+        return self.of_trio.frames_of(id)
 
     def unfinished(self) -> list[tuple[Any, Task]]:
         """The asyncio tasks that have not ended, each with its task of the model."""
@@ -175,7 +178,13 @@ class LoopTasks:
             for asyncio_task in (reference(),)
         )
 
-    def _made(self, creator: Task, place: Any) -> Task:
+    def make(self, creator: Task, place: Any) -> Task:
+        """A new task of a loop.
+
+        Parameters:
+            creator: the task that has asked for it.
+            place: where in the program; ``None`` if that is not known.
+        """
         creator.children += 1
         task = Task(f"{creator.id}.{creator.children}", creator.index, creator.ident)
         task.spawned = place

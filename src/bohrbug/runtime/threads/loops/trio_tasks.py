@@ -1,98 +1,151 @@
-"""The tasks of trio, where they stand; to the model all of them are parts of one thread."""
+"""The tasks of trio as tasks of the model, with ids that are paths in the spawn tree.
+
+What trio starts for itself is there, too; only the task that starts all others and waits for
+their ends, which runs no code of the program, is a part of the thread that runs trio.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import warnings
+from collections.abc import Callable
+from contextlib import suppress
 from types import FrameType
-from typing import Any, NamedTuple
+from typing import Any
+from weakref import ref
 
-from bohrbug.model.operation import TaskId
-from bohrbug.model.outcome import Frame
-from bohrbug.runtime.threads.loops.awaiting import codes_and_owner
-from bohrbug.runtime.threads.stacks import site_in
-
-_RUN = "trio._core._run"
-
-
-class TrioTask(NamedTuple):
-    """A task of trio that has not ended.
-
-    Parameters:
-        id: that of its thread, a colon, and its number among those that there are now.
-        name: the function that it runs.
-        stack: where its coroutines of the program stand, innermost last; may be empty.
-        place: the same of the innermost one, as code and offset, or ``None``.
-        is_running: it runs now.
-        is_blocked: what it waits for has not come.
-        awaited: what that is; may be empty.
-        holders: the tasks that it waits for, as far as trio says.
-    """
-
-    id: TaskId
-    name: str
-    stack: tuple[Frame, ...]
-    place: tuple[Any, int] | None
-    is_running: bool
-    is_blocked: bool
-    awaited: str
-    holders: tuple[TaskId, ...]
+from bohrbug.model.operation import BEGIN, RESUME, Kind, TaskId
+from bohrbug.runtime.threads.loops.coroutines import (
+    Place,
+    frames_of_coroutine,
+    is_of_library,
+    place_in_program,
+)
+from bohrbug.runtime.threads.loops.references import OwnReference
+from bohrbug.runtime.threads.task import Task
 
 
-def trio_tasks(thread: TaskId, frame: FrameType | None) -> list[TrioTask]:
-    """The tasks of the ``trio.run`` in which a thread stands; none if it stands in none.
+class TrioTasks:
+    """The tasks of trio that one execution runs.
 
     Parameters:
-        thread: the id of its task.
-        frame: its innermost one.
+        make: makes a task of the model, from the one that starts it and the place where it does.
+
+    Attributes:
+        runs: the generators by which trio makes its turns.
+        waiting: threads that wait for a run, the thread of which does other things meanwhile.
     """
-    runner = None
-    while frame is not None and runner is None:
-        if frame.f_globals.get("__name__") == _RUN:
-            runner = frame.f_locals.get("runner")
-        frame = frame.f_back
-    tasks = [task for task in getattr(runner, "tasks", ()) if _is_of_program(task)]
-    # In the order of their making.
-    tasks.sort(key=lambda task: task._counter)
-    ids = {task: f"{thread}:{number}" for number, task in enumerate(tasks, 1)}
-    return [_seen(task, ids) for task in tasks]
+
+    def __init__(self, make: Callable[[Task, Place | None], Task]) -> None:
+        self._make = make
+        self.runs: list[ref[Any]] = []
+        self.waiting: set[Task] = set()
+        self._known: dict[int, tuple[OwnReference, Task]] = {}
+        # Where locks were taken by those who hold them.
+        self._taken: dict[int, tuple[OwnReference, Place | None]] = {}
+
+    def end_runs(self) -> None:
+        """The execution is over: no run is left in the middle of its turns.
+
+        To trio its thread would else be in a run for ever, in which there can't be another one.
+        """
+        with warnings.catch_warnings():
+            # To trio such a run is abandoned.
+            warnings.simplefilter("ignore")
+            for reference in self.runs:
+                turns = reference()
+                if turns is not None:
+                    # It may be in the middle of a step, whose greenlet could not be unwound.
+                    with suppress(BaseException):
+                        turns.close()
+        self.runs.clear()
+
+    def spawned(self, trio_task: Any, creator: Task, frame: FrameType | None) -> Task:
+        """A task of trio was made.
+
+        Parameters:
+            trio_task: the task.
+            creator: the task of the model that has made it.
+            frame: in which it was made.
+        """
+        task = self._make(creator, place_of_caller(frame))
+        _describe(task, trio_task)
+        self._known[id(trio_task)] = OwnReference(trio_task), task
+        return task
+
+    def known(self, trio_task: Any) -> Task | None:
+        """The task of the model that a task of trio is; ``None`` if it was not seen."""
+        entry = self._known.get(id(trio_task))
+        return entry[1] if entry is not None and entry[0]() is trio_task else None
+
+    def unfinished(self) -> list[tuple[Any, Task]]:
+        """The tasks of trio that have not ended, each with its task of the model."""
+        found = []
+        for reference, task in self._known.values():
+            trio_task = reference()
+            if trio_task is not None and trio_task in trio_task._runner.tasks:
+                found.append((trio_task, task))
+        return found
+
+    def frames_of(self, id: TaskId) -> list[FrameType]:
+        """The frames of the program in which a task stands, the outermost first."""
+        for trio_task, task in self.unfinished():
+            if task.id == id:
+                return frames_of_coroutine(trio_task.coro)
+        return []
+
+    def took(self, lock: Any, place: Place | None) -> None:
+        """A task has taken a lock of trio.
+
+        Parameters:
+            lock: the lock.
+            place: where in the program.
+        """
+        self._taken[id(lock)] = OwnReference(lock), place
+
+    def taken_at(self, lock: Any) -> Place | None:
+        """Where a lock was taken by the task that holds it, if that was seen."""
+        entry = self._taken.get(id(lock))
+        return entry[1] if entry is not None and entry[0]() is lock else None
 
 
-def _is_of_program(task: Any) -> bool:
-    """Whether a task is none of those that trio has for itself."""
-    frame = getattr(task.coro, "cr_frame", None)
-    return frame is not None and not _is_of_trio(frame.f_globals)
+def operation_of(trio_task: Any) -> tuple[Kind, Place | None]:
+    """What a task of trio is about to do, and where it stands."""
+    coroutine = trio_task.coro
+    has_begun = trio_task._schedule_points > 0
+    return RESUME if has_begun else BEGIN, place_in_program(coroutine)
 
 
-def _seen(task: Any, ids: dict[Any, TaskId]) -> TrioTask:
-    codes, owner = codes_and_owner(task.coro, _is_of_trio)
-    waits_for = [ids[other] for other in _holders(owner) if other in ids and other is not task]
-    is_running = bool(getattr(task.coro, "cr_running", False))
-    awaited = "" if owner is None else type(owner).__name__
-    if hasattr(owner, "_nursery"):
-        awaited = "the end of other tasks"
-    return TrioTask(
-        ids[task],
-        str(task.name).rpartition(".")[2],
-        tuple(Frame(site_in(code, offset)) for code, offset in codes),
-        codes[-1] if codes else None,
-        is_running,
-        not is_running and task._abort_func is not None,
-        awaited,
-        tuple(sorted(waits_for)),
+def is_of_trio_itself(trio_task: Any) -> bool:
+    """Whether trio has started a task of its own accord, to run what other threads ask it for."""
+    nursery = trio_task._parent_nursery
+    runner = trio_task._runner
+    return (
+        trio_task is not runner.main_task
+        and nursery is not None
+        and nursery._parent_task is runner.init_task
+        and is_of_library(trio_task.coro.cr_frame.f_globals if trio_task.coro.cr_frame else {})
     )
 
 
-def _holders(owner: Any) -> Iterator[Any]:
-    """The tasks that have what is awaited, or are awaited themselves."""
-    nursery = getattr(owner, "_nursery", None)
-    if nursery is not None:
-        yield from nursery.child_tasks
-    statistics = getattr(owner, "statistics", None)
-    if statistics is not None:
-        holder = getattr(statistics(), "owner", None)
-        if holder is not None:
-            yield holder
+def _describe(task: Task, trio_task: Any) -> None:
+    """Let a task have the names of a task of trio."""
+    coroutine = trio_task.coro
+    task.target = str(getattr(coroutine, "__qualname__", type(coroutine).__name__))
+    name = str(trio_task.name)
+    if name.startswith("<"):
+        # One of trio's own.
+        task.target = name.strip("<>")
+        return
+    if is_of_library(coroutine.cr_frame.f_globals):
+        # What a layer above trio runs knows more than that.
+        task.target = name.rpartition("<locals>.")[2]
+        return
+    # By default it is that of the function, behind its module.
+    task.name = "" if name == task.target or name.endswith(f".{task.target}") else name
 
 
-def _is_of_trio(module: dict[str, Any]) -> bool:
-    return str(module.get("__name__", "")).startswith(("trio.", "bohrbug.runtime."))
+def place_of_caller(frame: FrameType | None) -> Place | None:
+    """The place in the program from which trio was called."""
+    while frame is not None and is_of_library(frame.f_globals):
+        frame = frame.f_back
+    return None if frame is None else (frame.f_code, frame.f_lasti)

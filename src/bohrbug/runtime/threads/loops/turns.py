@@ -4,9 +4,7 @@ This stands for ``BaseEventLoop._run_once``, which says in one go what is ready 
 it runs.  Here the order is chosen callback by callback, within the rule of :mod:`.ready_queue`;
 and at each of them another thread may come first, as at every scheduling point.
 
-A loop runs in the greenlet of the thread that called ``run_forever``.  While it does, the task
-whose step it runs stands for that thread among the tasks that are alive; between two steps, all
-that may come next do.
+A loop runs in the greenlet of the thread that called ``run_forever``, see :mod:`.loop_thread`.
 """
 
 from __future__ import annotations
@@ -23,11 +21,8 @@ from bohrbug.runtime.threads.loops.access_log import UNCAUSED
 from bohrbug.runtime.threads.loops.as_asyncio import handles_signals, run_debugged
 from bohrbug.runtime.threads.loops.cancelling import Cancelling
 from bohrbug.runtime.threads.loops.counting import only_counts
-from bohrbug.runtime.threads.loops.ready_queue import (
-    LATE_TURNS,
-    Order,
-    ReadyQueue,
-)
+from bohrbug.runtime.threads.loops.loop_thread import LoopThread
+from bohrbug.runtime.threads.loops.ready_queue import LATE_TURNS, Order, ReadyQueue
 from bohrbug.runtime.threads.loops.tasks import (
     LoopEntry,
     bind,
@@ -78,13 +73,13 @@ class LoopTurns:
         "_bound",
         "_cancelling",
         "_has_run",
-        "_host",
         "_is_awake",
         "_is_beginning",
         "_offered",
         "_place",
         "_queue",
-        "_standing",
+        "_tasks_offered",
+        "_thread",
         "_turns_without_pause",
         "execution",
         "ident",
@@ -103,13 +98,12 @@ class LoopTurns:
         # Nothing of the turn has run.
         self._is_beginning = True
         self._queue: ReadyQueue[LoopEntry] = ReadyQueue()
-        self._host: Task = execution.current
-        # The task that stands for the thread of the loop among those that are alive.
-        self._standing: Task = execution.current
+        self._thread = LoopThread(execution, state)
         # The tasks that the thread of the loop has run.
         self._bound: list[Task] = []
         # Between two steps: what may come next.
         self._offered: list[LoopEntry] | None = None
+        self._tasks_offered: list[Task] = []
         self._turns_without_pause = 0
         patterns = execution.settings.cancel
         self._cancelling = Cancelling(execution, loop, patterns) if patterns else None
@@ -130,7 +124,7 @@ class LoopTurns:
                 execution.trace.uncontrolled.assume(HANDED_OVER)
             self.ident = execution.current.ident
         self._has_run = True
-        self._host = self._standing = execution.current
+        self._thread.begin()
         if execution.access_log is not None:
             execution.access_log.begin()
         if execution.rows:
@@ -146,12 +140,12 @@ class LoopTurns:
                     self._queue.run()
                     self._run(entry)
                     if self._cancelling is not None:
-                        self._cancelling.after_step(self._host)
+                        self._cancelling.after_step(self._thread.host)
                 if loop._stopping:
                     break
         finally:
             self._leave()
-        if execution.rows and execution.rows[-1][1] != self._host.id:
+        if execution.rows and execution.rows[-1][1] != self._thread.host.id:
             # What it does from here on, it does after all that.
             execution.perform(RESUME, self.state, place)
 
@@ -225,7 +219,7 @@ class LoopTurns:
             seconds: until the next timer is over; ``None``: there is none.
         """
         execution = self.execution
-        self._stand(self._host)
+        self._thread.stand(self._thread.host)
         watched = self._watched()
         self._is_awake = False
         wait_until(
@@ -367,13 +361,15 @@ class LoopTurns:
             execution.trace.uncontrolled.assume(FORGOTTEN)
         if execution.aborting:
             raise TaskKilled
-        if execution.signals and self._host is execution.root:
+        if execution.signals and self._thread.host is execution.root:
             handle_signals(execution)
         tasks = [self._offer(entry) for entry in found]
         if stops and all(entry.order is not Order.FIFO for entry in found):
             # The loop may end before what is late.
-            tasks.append(self._host)
-            self._host.pending = _new_operation(Operation, (RESUME, self.state.id, self._place))
+            tasks.append(self._thread.host)
+            self._thread.host.pending = _new_operation(
+                Operation, (RESUME, self.state.id, self._place)
+            )
         early = self._early_timer()
         if early is not None:
             tasks.append(early)
@@ -386,37 +382,15 @@ class LoopTurns:
         return next((entry for entry in found if entry.task is chosen), None)
 
     def _choose(self, found: list[LoopEntry], tasks: list[Task]) -> Task:
-        """Whose step comes next, once this thread is to go on; it stands for the thread then.
+        """Whose step comes next, once this thread is to go on.
 
         Parameters:
             found: what may come next; another thread may add to it.
             tasks: whose steps these are, and what else this thread may go on with.
         """
-        execution = self.execution
-        if len(tasks) > 1:
-            loop_tasks_of(execution).have_choices = True
-        alive = execution.alive
-        at = alive.index(self._standing)
-        alive[at : at + 1] = tasks
-        self._offered = found
-        running = execution.current
-        chosen = execution.decide_by_default(tasks[0])
-        if chosen.greenlet is not self._host.greenlet:
-            execution.switch(running, chosen)
-            chosen = execution.current
+        self._offered, self._tasks_offered = found, tasks
+        chosen = self._thread.choose(tasks)
         self._offered = None
-        for task in (*tasks, *(entry.task for entry in found)):
-            if task is not chosen and task in alive:
-                alive.remove(task)
-        self._standing = execution.current = chosen
-        if execution.aborting:
-            raise TaskKilled
-        chosen.waiting = False
-        if execution.detector is not None:
-            execution.detector.synchronise(chosen.index, self.state, True)
-        if self._host.looks_at is not None:
-            # A signal that has come before may be handled by the loop, or in the step.
-            saw(execution, self._host.looks_at)
         return chosen
 
     def _early_timer(self) -> Task | None:
@@ -434,7 +408,7 @@ class LoopTurns:
         if not timers:
             return None
         when, _, timer, task = timers[0]
-        if task.host is not self._host:
+        if task.host is not self._thread.host:
             self._bind(task)
         _, place = operation_of(LoopEntry(timer, task, Order.TIMER))
         task.pending = _new_operation(Operation, (WAKE, self.state.id, place))
@@ -449,7 +423,7 @@ class LoopTurns:
         task, operation = entry.task, entry.pending
         if operation is None:
             kind, place = operation_of(entry)
-            if task.host is not self._host:
+            if task.host is not self._thread.host:
                 self._bind(task)
                 if kind is BEGIN:
                     describe(task, entry.handle._callback.__self__)
@@ -463,7 +437,7 @@ class LoopTurns:
         return task
 
     def _bind(self, task: Task) -> None:
-        bind(task, self._host, self.loop, self.state)
+        bind(task, self._thread.host, self.loop, self.state)
         self._bound.append(task)
 
     def called_from_outside(self) -> None:
@@ -481,6 +455,7 @@ class LoopTurns:
             if entry not in offered:
                 alive.insert(alive.index(offered[-1].task) + 1, self._offer(entry))
                 offered.append(entry)
+                self._tasks_offered.append(entry.task)
 
     def _run(self, entry: LoopEntry) -> None:
         self._is_beginning = False
@@ -502,7 +477,7 @@ class LoopTurns:
                 handle._run()
         finally:
             if log is not None:
-                log.end_step(self._host.index)
+                log.end_step(self._thread.host.index)
             # The traceback of what a task has raised keeps this frame, and would keep the task.
             del entry, handle
 
@@ -514,21 +489,9 @@ class LoopTurns:
         name = task.name or task.target.rpartition("<locals>.")[2]
         execution.access_log.begin_step(task.id, name, cause or UNCAUSED, awaited)
 
-    def _stand(self, task: Task) -> None:
-        """Let a task stand for the thread of the loop among those that are alive."""
-        execution = self.execution
-        if self._standing is not task:
-            alive = execution.alive
-            if self._standing in alive:
-                alive[alive.index(self._standing)] = task
-            else:
-                alive.append(task)
-            self._standing = task
-        execution.current = task
-
     def _leave(self) -> None:
         """The loop was stopped, or its thread is unwound."""
-        self._stand(self._host)
+        self._thread.stand(self._thread.host)
         # Loops that nobody else has any more die, and what they hold with them.
         for task in self._bound:
             task.host = task.running_loop = task.looks_at = None

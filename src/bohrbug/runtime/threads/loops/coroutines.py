@@ -1,0 +1,62 @@
+"""Where the coroutines of a task stand: the program's own part, and whom it waits for."""
+
+from __future__ import annotations
+
+import functools
+from types import CodeType, FrameType
+from typing import Any
+
+Place = tuple[CodeType, int]
+"""Code, and the offset of an instruction."""
+
+_LIBRARIES = ("asyncio.", "trio.", "outcome.", "anyio.", "contextlib", "bohrbug.runtime.")
+"""Event loops and what a program calls them by: their frames tell its author little."""
+
+
+def all_frames(coroutine: Any) -> list[FrameType]:
+    """The frames in which a coroutine that waits stands, the outermost first."""
+    found = []
+    while coroutine is not None:
+        frame = getattr(coroutine, "cr_frame", None) or getattr(coroutine, "gi_frame", None)
+        frame = frame or getattr(coroutine, "ag_frame", None)
+        if frame is None:
+            break
+        found.append(frame)
+        coroutine = (
+            getattr(coroutine, "cr_await", None)
+            or getattr(coroutine, "gi_yieldfrom", None)
+            or getattr(coroutine, "ag_await", None)
+        )
+    return found
+
+
+def frames_of_coroutine(coroutine: Any) -> list[FrameType]:
+    """Those of the program's own code, the outermost first.
+
+    If it has none there, the one with which the coroutine begins.
+    """
+    frames = all_frames(coroutine)
+    return [frame for frame in frames if not is_of_library(frame.f_globals)] or frames[:1]
+
+
+def frames_within(coroutine: Any) -> list[FrameType]:
+    """Those of what an event loop, or a layer above it, does for the innermost of these."""
+    frames = all_frames(coroutine)
+    innermost = frames_of_coroutine(coroutine)[-1:]
+    return frames[frames.index(innermost[0]) + 1 :] if innermost else []
+
+
+def place_in_program(coroutine: Any) -> Place | None:
+    """Where the program's own code of a coroutine stands, the innermost of it."""
+    frames = frames_of_coroutine(coroutine)
+    return (frames[-1].f_code, max(frames[-1].f_lasti, 0)) if frames else None
+
+
+def is_of_library(module: dict[str, Any]) -> bool:
+    """Whether code is that of an event loop, a layer above it, or ours, by its globals."""
+    return _is_name_of_library(module.get("__name__", ""))
+
+
+@functools.lru_cache
+def _is_name_of_library(module: object) -> bool:
+    return str(module).startswith(_LIBRARIES)
