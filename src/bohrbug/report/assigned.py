@@ -15,7 +15,7 @@ _ASSIGNED = re.compile(r"^([A-Za-z_][\w.]*(?:\[[^\]=]*\])?)\s*(?::[^=]*)?=(?!=)"
 """Serves where a line is no statement by itself, and languages other than Python."""
 _USED = re.compile(
     r"^(?:async )?with ([A-Za-z_][\w.]*):"
-    r"|([A-Za-z_][\w.]*)\.(?:acquire|release|wait|wait_for|notify|notify_all|set|is_set|put|get)\("
+    r"|([A-Za-z_][\w.]*)\.(?:acquire|release|wait|wait_for|notify|notify_all|set|is_set|put|get|join)\("
 )
 
 

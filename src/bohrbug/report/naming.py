@@ -159,6 +159,9 @@ class Names:
         for operation in trace.operations:
             if operation.resource.startswith("before:"):
                 self._used.setdefault(operation.resource, operation)
+        # Primitives of event loops, of which only those who wait for them tell.
+        for blocked in trace.outcome.blocked:
+            self._used.setdefault(blocked.operation.resource, blocked.operation)
         self._labels = self._make_labels(described)
 
     def _make_labels(
@@ -178,7 +181,9 @@ class Names:
     def _label(self, resource: Resource) -> tuple[str, str]:
         label = resource.label or resource.type or resource.id
         created = resource.created
-        if label == f"{resource.type} {resource.id}" and resource.id in self._used:
+        is_unnamed = label == f"{resource.type} {resource.id}"
+        is_unnamed = is_unnamed or (created is None and label == resource.type)
+        if is_unnamed and resource.id in self._used:
             site = self.site(self._used[resource.id])
             name = used_name(site) if site is not None else ""
             return (f"{resource.type} {name}" if name else label), ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from bohrbug.model.operation import TaskId
@@ -25,6 +26,9 @@ from bohrbug.runtime.threads.tracebacks import formatted, frames_of_traceback
 
 _MOST_WAITING = 200
 """Tasks among which circles are looked for, whenever an exception leaves a task."""
+
+_MOST_FAILED = 3
+"""Tasks that have ended by exceptions, of which a deadlock tells."""
 
 _STUCK_KEPT = 1_000
 """States in which no task could go on that are recognised."""
@@ -63,13 +67,17 @@ class ThreadExplainer:
         waits += [
             _Waiting(each.task, each.holders, None, each.stack, each.holding) for each in in_loops
         ]
-        key = (test_has_ended, *outside, *(each.key() for each in waits))
+        failed = [] if execution.loops is None else execution.loops.failed()
+        ended = _how_they_failed(failed)
+        key = (test_has_ended, ended, *outside, *(each.key() for each in waits))
         known = self._known.get(key)
         if known is None:
             if len(self._known) >= _STUCK_KEPT:
                 self._known.clear()
             blocked = sorted((each.described() for each in waits), key=lambda b: b.daemon)
-            known = self._known[key] = stuck_outcome(blocked, test_has_ended, outside)
+            # What has failed is often the reason: others wait for what it would have done.
+            known = replace(stuck_outcome(blocked, test_has_ended, outside), traceback=ended)
+            self._known[key] = known
         return known
 
     def step_limit(self, execution: Execution) -> Outcome:
@@ -90,6 +98,14 @@ class ThreadExplainer:
     def asked(self, execution: Execution, asked: Asked) -> Outcome:
         """The plan leaves a decision to somebody else."""
         return ASKED
+
+
+def _how_they_failed(failed: Sequence[tuple[Task, BaseException]]) -> str:
+    """The tracebacks of tasks that have ended by exceptions of which nobody was told."""
+    return "\n".join(
+        f"Task {task.id} ended by an exception that nobody has retrieved:\n{formatted(error)}"
+        for task, error in failed[:_MOST_FAILED]
+    )
 
 
 def _deadlocked(execution: Execution) -> list[Task]:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bohrbug.model.operation import OTHERS_END, WAIT, Operation, ResourceId, TaskId
 from bohrbug.model.outcome import Frame, Held
 from bohrbug.model.site import site_of
 from bohrbug.runtime.threads.loops.coroutines import frames_of_coroutine, frames_within
+from bohrbug.runtime.threads.loops.entered import Entered, entered_by
 from bohrbug.runtime.threads.loops.tasks import LoopTasks, is_of_asyncio
 from bohrbug.runtime.threads.loops.trio_tasks import TrioTasks, is_of_trio_itself
 from bohrbug.runtime.threads.stacks import site_in
@@ -16,6 +17,9 @@ from bohrbug.runtime.threads.task import Task
 
 if TYPE_CHECKING:
     from bohrbug.runtime.threads.execution import Execution
+
+_ENTERING = ("__aenter__", "acquire")
+"""Methods of asyncio's primitives that wait until somebody else leaves."""
 
 _MOST_NAMED = 4
 """Tasks of which reports say that another one awaits them."""
@@ -54,11 +58,17 @@ def unfinished_in_loops(execution: Execution) -> list[Awaiting]:
     return [*_unfinished_of_asyncio(loops), *_unfinished_of_trio(loops.of_trio)]
 
 
-def _unfinished_of_asyncio(loops: LoopTasks) -> Iterator[Awaiting]:
+def _unfinished_of_asyncio(loops: LoopTasks) -> list[Awaiting]:
+    found: list[Awaiting] = []
+    # What several wait for is one resource.
+    named: dict[int, ResourceId] = {}
+    owners: dict[TaskId, Any] = {}
+    entered: dict[TaskId, list[Entered]] = {}
+    entering: set[TaskId] = set()
     for asyncio_task, task in loops.unfinished():
         if task.host is None:
             continue
-        codes, owner = codes_and_owner(asyncio_task.get_coro(), is_of_asyncio)
+        codes, owner, method = codes_and_owner(asyncio_task.get_coro(), is_of_asyncio)
         if not codes:
             continue
         waiter = asyncio_task._fut_waiter
@@ -73,7 +83,51 @@ def _unfinished_of_asyncio(loops: LoopTasks) -> Iterator[Awaiting]:
         stack = tuple(Frame(site_in(code, offset)) for code, offset in codes)
         is_blocked = waiter is not None and not waiter.done()
         resource = f"{task.id}:awaited"
-        yield Awaiting(task, stack, codes[-1], is_blocked, holders, resource, what, label)
+        if is_blocked and owner is not None:
+            resource = named.setdefault(id(owner), resource)
+            owners[task.id] = owner
+            if method in _ENTERING:
+                entering.add(task.id)
+        entered[task.id] = entered_by(asyncio_task.get_coro())
+        found.append(Awaiting(task, stack, codes[-1], is_blocked, holders, resource, what, label))
+    return [_with_locks(each, owners, entered, named, each.task.id in entering) for each in found]
+
+
+def _with_locks(
+    awaiting: Awaiting,
+    owners: Mapping[TaskId, Any],
+    entered: Mapping[TaskId, Sequence[Entered]],
+    named: Mapping[int, ResourceId],
+    is_entering: bool,
+) -> Awaiting:
+    """A task of asyncio, with who has what it waits for, and what it has that others wait for.
+
+    Parameters:
+        awaiting: the task.
+        owners: what each blocked task waits for, of asyncio's primitives.
+        entered: see :func:`entered_by`, for each task.
+        named: what these primitives are called, by identity.
+        is_entering: it waits for others to leave, and not for a notification.
+    """
+    task = awaiting.task.id
+
+    def had_by(other: TaskId) -> list[Entered]:
+        # Who waits for a lock is about to enter it, and who waits on a condition has let go of it.
+        awaited = owners.get(other)
+        return [each for each in entered[other] if each.manager is not awaited]
+
+    wanted = owners.get(task)
+    holders = awaiting.holders
+    if is_entering and not holders:
+        holders = tuple(
+            other for other in entered if any(each.manager is wanted for each in had_by(other))
+        )
+    holding = tuple(
+        Held(named[id(each.manager)], each.site)
+        for each in had_by(task)
+        if id(each.manager) in named
+    )
+    return awaiting._replace(holders=holders, holding=holding)
 
 
 def _unfinished_of_trio(tasks: TrioTasks) -> list[Awaiting]:
@@ -164,7 +218,7 @@ def awaiting(execution: Execution) -> list[Awaiting]:
 
 def codes_and_owner(
     coroutine: Any, is_of_loop: Callable[[dict[str, Any]], bool]
-) -> tuple[list[tuple[Any, int]], Any]:
+) -> tuple[list[tuple[Any, int]], Any, str]:
     """Where the coroutines of a task stand, up to what its event loop does for them.
 
     Parameters:
@@ -173,7 +227,7 @@ def codes_and_owner(
 
     Returns:
         Code and offset of those of the program, the innermost last, and the object of the event
-        loop of which the innermost one calls a method; ``None`` if it calls none.
+        loop of which the innermost one calls a method, with its name; ``None`` if it calls none.
     """
     codes: list[tuple[Any, int]] = []
     while coroutine is not None:
@@ -181,10 +235,10 @@ def codes_and_owner(
         if frame is None:
             break
         if is_of_loop(frame.f_globals):
-            return codes, frame.f_locals.get("self")
+            return codes, frame.f_locals.get("self"), frame.f_code.co_name
         codes.append((frame.f_code, max(frame.f_lasti, 0)))
         coroutine = getattr(coroutine, "cr_await", None) or getattr(coroutine, "gi_yieldfrom", None)
-    return codes, None
+    return codes, None, ""
 
 
 def _last_step(execution: Execution, task: Task) -> int:

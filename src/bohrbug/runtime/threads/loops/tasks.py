@@ -170,6 +170,15 @@ class LoopTasks:
                 found.append((asyncio_task, task))
         return found
 
+    def failed(self) -> list[tuple[Task, BaseException]]:
+        """The asyncio tasks that have ended by an exception that nobody has retrieved."""
+        asyncio_tasks = [(reference(), task) for reference, task in self._of_asyncio.values()]
+        return [
+            (task, each._exception)
+            for each, task in asyncio_tasks
+            if each is not None and each.done() and each._log_traceback
+        ]
+
     def would_tell(self) -> bool:
         """Whether asyncio will log something of a task that is still there, once it dies."""
         return any(

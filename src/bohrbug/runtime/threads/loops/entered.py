@@ -1,0 +1,99 @@
+"""What coroutines have entered by ``async with`` and not left: only that tells who has a lock.
+
+A lock of asyncio does not know its holder.  But whoever is within ``async with lock`` has the
+lock's ``__aexit__`` on the stack of its frame, where the garbage collector finds it.
+"""
+
+from __future__ import annotations
+
+import ast
+import gc
+import linecache
+from collections.abc import Iterator
+from functools import lru_cache
+from types import CodeType, FunctionType, MethodType
+from typing import Any, NamedTuple
+
+from bohrbug.model.operation import Site
+
+_EXIT = "__aexit__"
+
+
+class Entered(NamedTuple):
+    """An ``async with`` in which a coroutine is, or which it is about to enter.
+
+    Parameters:
+        manager: the object entered.
+        site: of the statement; ``None`` where the source does not tell.
+    """
+
+    manager: Any
+    site: Site | None
+
+
+def entered_by(coroutine: Any) -> list[Entered]:
+    """All that a coroutine, and what it awaits, has entered, the outermost first."""
+    found: list[Entered] = []
+    while coroutine is not None:
+        frame = getattr(coroutine, "cr_frame", None)
+        if frame is None:
+            break
+        managers = list(_managers(gc.get_referents(coroutine)))
+        if managers:
+            lines = _lines_entered(frame.f_code, frame.f_lineno)
+            is_told = len(lines) == len(managers)
+            code = frame.f_code
+            found += [
+                Entered(
+                    manager,
+                    Site(code.co_filename, lines[number], code.co_qualname) if is_told else None,
+                )
+                for number, manager in enumerate(managers)
+            ]
+        coroutine = coroutine.cr_await
+    return found
+
+
+def _managers(referents: list[Any]) -> Iterator[Any]:
+    """The objects whose ``__aexit__`` is to be called."""
+    for number, each in enumerate(referents):
+        if type(each) is MethodType and each.__name__ == _EXIT:
+            yield each.__self__
+        elif type(each) is FunctionType and each.__name__ == _EXIT:
+            # Since Python 3.14 the function and the object are beside each other on the stack.
+            yield from referents[number + 1 : number + 2]
+
+
+@lru_cache(maxsize=256)
+def _lines_entered(code: CodeType, line: int) -> tuple[int, ...]:
+    """The lines of the ``async with`` statements around a line of a function, from outside."""
+    source = "".join(linecache.getlines(code.co_filename))
+    try:
+        tree = ast.parse(source)
+    except (SyntaxError, ValueError):
+        return ()
+    found: list[int] = []
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.AsyncFunctionDef):
+            continue
+        first = min([node.lineno, *(each.lineno for each in node.decorator_list)])
+        if first == code.co_firstlineno and node.name == code.co_name:
+            found = list(_around(node.body, line))
+    return tuple(found)
+
+
+def _around(body: list[ast.stmt], line: int) -> Iterator[int]:
+    for statement in body:
+        if not statement.lineno <= line <= (statement.end_lineno or statement.lineno):
+            continue
+        if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            return
+        if isinstance(statement, ast.AsyncWith):
+            is_within = line >= statement.body[0].lineno
+            for item in statement.items:
+                if is_within or item.context_expr.lineno <= line:
+                    yield item.context_expr.lineno
+        for name in ("body", "orelse", "handlers", "finalbody", "cases"):
+            for part in getattr(statement, name, []):
+                inner = [part] if isinstance(part, ast.stmt) else getattr(part, "body", [])
+                yield from _around(inner, line)
