@@ -58,7 +58,9 @@ def test_who_has_a_lock_is_found_in_the_frames_of_coroutines() -> None:
     first = _in_opposite_orders.__code__.co_firstlineno
     assert (left.acquired.line - first, right.acquired.line - first) == (11, 16)
     assert "Deadlock: 2 tasks wait for each other" in report
-    assert "waits for Lock other" in report
+    # Both are called "other" where they are waited for, which would tell nobody which.
+    assert "waits for Lock #1" in report
+    assert "waits for Lock #2" in report
 
 
 async def _has_one_notified() -> None:

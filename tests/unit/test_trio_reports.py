@@ -87,10 +87,10 @@ def test_a_cycle_of_locks_is_told_with_the_places_where_they_were_taken() -> Non
     assert "2 tasks wait for each other" in report
     first, second = "async with self.first", "async with self.second"
     assert (
-        f"Task 0.1.1 (Bank.there) holds Lock #2 (taken at {at('there', first)}) and waits for Lock"
-        f" #1 ({at('there', second)}), held by task 0.1.2 (Bank.back; taken at"
-        f" {at('back', second)}), which waits for Lock #2 ({at('back', first)}), held by task"
-        " 0.1.1." in report
+        f"Task 0.1.1 (Bank.there) holds Lock Bank.first (taken at {at('there', first)}) and waits"
+        f" for Lock Bank.second ({at('there', second)}), held by task 0.1.2 (Bank.back; taken at"
+        f" {at('back', second)}), which waits for Lock Bank.first ({at('back', first)}), held by"
+        " task 0.1.1." in report
     )
     assert "Task 0.1 (main) waits for the end of task 0.1.1 and task 0.1.2" in report
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections import ChainMap
+from collections import ChainMap, Counter
 from collections.abc import Iterable, Mapping
 
 from bohrbug.model.function_name import without_parameters
@@ -168,9 +168,15 @@ class Names:
         self, described: dict[ResourceId, Resource]
     ) -> dict[ResourceId, tuple[str, str]]:
         """For each resource its name, and the place of its making where the name lacks it."""
+        found = {id: self._label(described[id]) for id in sorted(described, key=_natural)}
+        alike = Counter(found.values())
         sharing: dict[tuple[str, str], list[ResourceId]] = {}
-        for id in sorted(described, key=_natural):
-            sharing.setdefault(self._label(described[id]), []).append(id)
+        for id, label in found.items():
+            resource = described[id]
+            if alike[label] > 1 and resource.created is None and resource.label == resource.type:
+                # The one name of several is that of a parameter, say: it tells nobody which.
+                label = resource.type, ""
+            sharing.setdefault(label, []).append(id)
         labels: dict[ResourceId, tuple[str, str]] = {}
         for (name, where), ids in sharing.items():
             for number, id in enumerate(ids, 1):
