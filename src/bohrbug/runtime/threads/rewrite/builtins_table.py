@@ -12,6 +12,7 @@ import array
 import collections
 import contextvars
 import csv
+import datetime
 import functools
 import itertools
 import mmap
@@ -55,6 +56,7 @@ from bohrbug.runtime.threads.rewrite.effects import (
     COMPARE,
     CONTAINS_ITEM_BY_NAME,
     DELETE_ITEM_BY_NAME,
+    FIRST,
     FORMAT,
     GET_BY_DESCRIPTOR,
     ITERATE,
@@ -85,6 +87,9 @@ _pattern: Any = re.compile("")
 BuiltinMethod: type = type(_pattern.scanner("").match)
 """Of methods in C that are told the class that has them."""
 LruCacheWrapper: type = functools._lru_cache_wrapper
+# What some tools for bindings make holds a capsule.
+OWNERS_OF_FUNCTIONS = frozenset({types.ModuleType, type(None), type(datetime.datetime_CAPI)})
+"""Types of ``__self__`` of functions in C that are no methods."""
 
 CALLABLE_TYPES = frozenset(
     {
@@ -403,7 +408,7 @@ _METHODS: dict[type, dict[str, Effect]] = {
     contextvars.Context: _methods(
         contextvars.Context,
         reads="get keys items values copy",
-        others={"run": Effect(WRITE, calls_back=True)},
+        others={"run": Effect(WRITE, calls_back=True, calls=FIRST)},
     ),
     contextvars.ContextVar: dict.fromkeys(("get", "set", "reset"), Effect(USE_CONTEXT_VARIABLE)),
     mmap.mmap: _methods(

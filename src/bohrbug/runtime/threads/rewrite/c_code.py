@@ -10,10 +10,7 @@ from __future__ import annotations
 
 import collections
 import copyreg
-import datetime
-import functools
 import gc
-import operator
 import sys
 from collections.abc import Callable, Iterable
 from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
@@ -24,6 +21,7 @@ from bohrbug.runtime.threads.replacement import Function
 from bohrbug.runtime.threads.rewrite import (
     actions,
     by_value,
+    calls_back,
     effects,
     families,
     files,
@@ -36,7 +34,6 @@ from bohrbug.runtime.threads.rewrite import (
     library_table,
     operators,
     orders,
-    partials,
     references,
     unknown,
 )
@@ -48,7 +45,6 @@ from bohrbug.runtime.threads.rewrite.attributes import (
     is_stored,
     raw_read_kind,
     raw_write_kind,
-    read_kinds,
 )
 from bohrbug.runtime.threads.rewrite.classes import FOREIGN, look_up
 from bohrbug.runtime.threads.rewrite.inspected import Inspecting
@@ -205,9 +201,7 @@ def _built_in(callable_: Any, arguments: tuple[Any, ...], place: Place) -> None:
 
 _UNKNOWN = library_table.UNKNOWN
 _HARMLESS = library_table.HARMLESS
-# Types of ``__self__`` of functions in C that are no methods; what some tools for bindings make
-# holds a capsule.
-_OWNERS_OF_FUNCTIONS = frozenset({ModuleType, type(None), type(datetime.datetime_CAPI)})
+_OWNERS_OF_FUNCTIONS = table.OWNERS_OF_FUNCTIONS
 
 
 def _effect_of_function(function: Any) -> effects.Effect:
@@ -296,8 +290,9 @@ def _called_object(callable_: Any, arguments: tuple[Any, ...], place: Place) -> 
         _use_unknown(callable_, arguments, place)
     elif effect.action == references.CALL:
         references.call(callable_, arguments, place)
+        calls_back.tell_held(callable_, place)
     else:
-        _apply(effect, None, arguments, place)
+        _apply(effect, callable_ if effect.calls else None, arguments, place)
 
 
 def _method_in_python(method: Any, place: Place) -> None:
@@ -333,46 +328,6 @@ def _method_of_class(callable_: Any, arguments: tuple[Any, ...], place: Place) -
         _method(arguments[0], callable_.__name__, arguments[1:], place)
 
 
-def _partial(callable_: Any, arguments: tuple[Any, ...], place: Place) -> None:
-    if is_stored("keywords") or is_stored("__setstate__"):
-        hooks.in_one_step(place, _tell_partial, callable_, place)
-    inner = callable_.func
-    if _CALLED[type(inner)]:
-        call(inner, partials.arguments(callable_.args, arguments), place)
-
-
-def _tell_partial(partial: Any, place: Place) -> None:
-    hooks.whole(partial, False, place)
-    if type(partial.keywords) is dict:
-        hooks.tell_whole(partial.keywords, False, place)
-
-
-def _cached(cache: Any, arguments: tuple[Any, ...], place: Place) -> None:
-    """The function of an ``lru_cache`` will be entered, unless its result is known."""
-    hooks.whole(cache, True, place)
-    # When the result is known, this stays until the next call: hence weakly.
-    halfway.begin(hooks.telling_again(cache, True))
-
-
-def _getter(callable_: Any, arguments: tuple[Any, ...], place: Place) -> None:
-    """``attrgetter``, ``itemgetter`` and ``methodcaller`` objects."""
-    if not arguments:
-        return
-    target = arguments[0]
-    _, details = callable_.__reduce__()[:2]
-    if type(callable_) is operator.attrgetter:
-        for path in details:
-            if "." not in path:
-                hooks.read_attribute(target, path, read_kinds(path), place)
-    elif type(callable_) is operator.itemgetter:
-        for key in details:
-            hooks.read_item(target, key, place)
-    elif type(details[0]) is str:
-        method = look_up(type(target), details[0])
-        if type(method) in (table.MethodDescriptor, table.WrapperDescriptor):
-            _method(target, details[0], tuple(details[1:]), place)
-
-
 _CALLS: dict[type, Callable[[Any, tuple[Any, ...], Place], None]] = {
     BuiltinFunctionType: _built_in,
     table.BuiltinMethod: _built_in,
@@ -381,13 +336,9 @@ _CALLS: dict[type, Callable[[Any, tuple[Any, ...], Place], None]] = {
     table.MethodWrapper: _method_of_object,
     table.MethodDescriptor: _method_of_class,
     table.WrapperDescriptor: _method_of_class,
-    functools.partial: _partial,
-    table.LruCacheWrapper: _cached,
-    operator.attrgetter: _getter,
-    operator.itemgetter: _getter,
-    operator.methodcaller: _getter,
     Function: _replacement,
     FunctionType: _python_function,
+    **calls_back.TELLING,
 }
 """For each of the types :data:`~.builtins_table.CALLABLE_TYPES`, and functions in Python."""
 
@@ -443,7 +394,7 @@ def _apply(effect: effects.Effect, owner: Any, arguments: tuple[Any, ...], place
         owner = arguments[0]
         arguments = arguments[1:]
     consumed = [arguments[index] for index in effect.consumes if index < _length(arguments)]
-    if consumed or effect.by_value or effect.leads_on or effect.reads_all:
+    if consumed or effect.by_value or effect.leads_on or effect.reads_all or effect.calls_back:
         function = item_functions.take(place) if effect.calls_back else None
         again = hooks.in_one_step(
             place, _tell_all, effect, owner, arguments, consumed, function, place
@@ -475,8 +426,8 @@ def _tell_all(
     if effect.reads_all:
         _use(arguments[:1], False, place)
     again.append(_ACTIONS[effect.action](owner, arguments, place))
-    for item in item_functions.items_of(owner) if function is not None else ():
-        call(function, (item,), place)
+    if effect.calls_back:
+        calls_back.tell_given(effect, owner, arguments, function, place)
     if effect.by_value:
         by_value.read((owner, *arguments), place, (owner, *consumed))
     return again

@@ -74,6 +74,10 @@ USE_CONTEXT_VARIABLE = "look into the context in which it is called, or change i
 CLOSE_DESCRIPTOR = "close a descriptor"
 EXCHANGE_DESCRIPTOR = "open a descriptor for the file of another one"
 
+FIRST = "calls its first argument, with the others"
+FOLDS = "calls the owner with two items at a time"
+HELD = "calls what the owner holds"
+
 
 class Effect(NamedTuple):
     """What a call does.
@@ -89,6 +93,8 @@ class Effect(NamedTuple):
         by_value: the owner and the arguments are compared, or made into text: what lies in
             containers inside is read, too.
         state: of the process that it is about, for people.
+        calls: which functions in C it calls, where that is neither one that it is given by keyword
+            nor any other argument.
     """
 
     action: str
@@ -99,6 +105,7 @@ class Effect(NamedTuple):
     reads_all: bool = False
     by_value: bool = False
     state: str = ""
+    calls: str = ""
 
     def with_items(self, calls_back: bool, by_value: bool) -> Effect:
         """The same of a call that looks at items.
@@ -114,6 +121,7 @@ class Effect(NamedTuple):
             self.reads_all,
             by_value,
             self.state,
+            self.calls,
         )
 
 

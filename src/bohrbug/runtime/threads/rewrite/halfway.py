@@ -33,6 +33,20 @@ _PRECALL = dis.opmap.get("PRECALL")
 """On Python 3.11 it comes before ``CALL``, and makes frequent calls of code in C itself."""
 
 
+def _ignore_factory(factory: Any, place: Place) -> None:
+    """While nobody tells of calls."""
+
+
+class Factories:
+    """Who tells of the factory of a ``defaultdict`` that is written in C.
+
+    Attributes:
+        tell: called where it is about to be called, with the factory and the place.
+    """
+
+    tell: Callable[[Any, Place], None] = staticmethod(_ignore_factory)
+
+
 class Interval(NamedTuple):
     """An access in the middle of which functions may be called.
 

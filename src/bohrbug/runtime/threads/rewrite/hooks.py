@@ -537,17 +537,20 @@ def subscript(owner: Any, key: Any, family: object, is_write: bool, place: Place
         tell_item(owner, key, is_write or missing, place)
         # Another task may have stored it in the meantime.
         if missing and not dict.__contains__(owner, key):
-            _expect_factory(owner, key)
+            _expect_factory(owner, key, place)
     elif family is families.MEMORY:
         tell_memory(memory.item(owner, key, is_write), place)
     elif family is not None:
         tell_whole(owner, is_write, place)
 
 
-def _expect_factory(owner: Any, key: Any) -> None:
+def _expect_factory(owner: Any, key: Any, place: Place) -> None:
     """The factory of a ``defaultdict`` will be entered, as the key is missing."""
-    if type(_factory_of(owner)) is FunctionType:
+    factory = _factory_of(owner)
+    if type(factory) is FunctionType:
         halfway.begin(lambda place: tell_item(owner, key, True, place))
+    else:
+        halfway.Factories.tell(factory, place)
 
 
 def read_slice(owner: Any, place: Place) -> None:

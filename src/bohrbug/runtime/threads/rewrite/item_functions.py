@@ -1,26 +1,48 @@
-"""Functions in C that code in C is given, to call them with each item: ``key=attrgetter("name")``.
+"""Functions in C that code in C is given, to call them: ``key=attrgetter("name")``, ``map(d.get, x)``.
 
-Those written in Python tell their accesses themselves, as they are called.
+Those written in Python tell their accesses themselves, as they are called.  With what these are
+called is found out beforehand where that changes nothing: the items of containers, and those that
+an iterator over one has not come to.  Of others it is known at least what they are bound to.
 """
 
 from __future__ import annotations
 
 import collections
-from collections.abc import Callable, Iterable
+import functools
+import gc
+import itertools
+import operator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
-from types import FunctionType, MethodType
+from types import BuiltinFunctionType, FunctionType, MethodType
 from typing import Any
 
-from bohrbug.runtime.threads.rewrite import unknown
+from bohrbug.runtime.threads.rewrite import builtins_table as table
+from bohrbug.runtime.threads.rewrite import families, unknown
+from bohrbug.runtime.threads.rewrite.attributes import instance_dict
+from bohrbug.runtime.threads.rewrite.classes import names
 from bohrbug.runtime.threads.rewrite.place import Place
 
 MOST_ITEMS = 1_000
 """Items that are looked at for one call; what functions do to those behind them is not seen."""
 
-_CONTAINERS = frozenset({list, tuple, dict, set, frozenset, collections.deque})
+Arguments = tuple[Any, ...]
+
+_CONTAINERS = frozenset({list, tuple, dict, set, frozenset, collections.deque, range, str, bytes})
+_INDEXED = (list, tuple, range, str, bytes, collections.deque)
+_SPREADING = frozenset({itertools.starmap})
+_FOLDING = frozenset({itertools.accumulate})
 
 _given: dict[int, Callable[..., Any]] = {}
 """By id of the place of a call that is about to be made: what it is given."""
+
+
+def is_in_c(function: Any) -> bool:
+    """Whether something is a function in C, or an object like one, that may access something."""
+    class_ = type(function)
+    if class_ is FunctionType or issubclass(class_, type) or not unknown.CALLED[class_]:
+        return False
+    return not (class_ is MethodType and type(function.__func__) is FunctionType)
 
 
 def note(function: Any, place: Place) -> bool:
@@ -33,9 +55,7 @@ def note(function: Any, place: Place) -> bool:
     Returns:
         Whether it was noted.
     """
-    if type(function) is FunctionType or not unknown.CALLED[type(function)]:
-        return False
-    if type(function) is MethodType and type(function.__func__) is FunctionType:
+    if not is_in_c(function):
         return False
     _given[id(place)] = function
     return True
@@ -46,6 +66,136 @@ def take(place: Place) -> Callable[..., Any] | None:
     return _given.pop(id(place), None) if _given else None
 
 
-def items_of(container: Any) -> Iterable[Any]:
-    """The items that a function is called with; of containers whose iterators are in C."""
-    return list(islice(container, MOST_ITEMS)) if type(container) in _CONTAINERS else ()
+def items_of(thing: Any) -> list[Any] | None:
+    """The items of a container, or those that are left of an iterator over one.
+
+    Returns:
+        The first :data:`MOST_ITEMS`; ``None``: to know them, functions would have to be called.
+    """
+    class_ = type(thing)
+    if class_ in _CONTAINERS or class_ in families.DICT_VIEWS:
+        return list(islice(thing, MOST_ITEMS))
+    if table.ITERATORS[class_] not in (table.OVER_CONTAINER, table.OVER_NOTHING):
+        return None
+    try:
+        # Of iterators over containers it changes nothing, and has what is left.
+        _, sources, *positions = thing.__reduce__()
+    except (AttributeError, TypeError, ValueError, RuntimeError):
+        return None
+    source = sources[0] if sources else ()
+    if type(source) not in _CONTAINERS:
+        return None
+    start = positions[0] if positions and type(positions[0]) is int else 0
+    backwards = start < 0 or "reverse" in class_.__name__
+    if type(source) not in _INDEXED or backwards or len(sources) > 1:
+        start = 0
+    return list(islice(source, start, start + MOST_ITEMS))
+
+
+def calls_of(iterator: Any) -> Iterator[tuple[Callable[..., Any], Arguments]]:
+    """What an iterator that calls functions in C will call, if it is exhausted.
+
+    Parameters:
+        iterator: such as a ``map``, a ``filter``, or what ``iter`` makes of a function.
+
+    Yields:
+        Each function with its arguments, as far as these are known.
+    """
+    referents = gc.get_referents(iterator)
+    function = next((each for each in referents if is_in_c(each) and not _is_iterator(each)), None)
+    if function is None:
+        return
+    over = [each for each in referents if _is_iterator(each)]
+    for group in referents:
+        if type(group) is tuple and group and all(_is_iterator(each) for each in group):
+            over = list(group)
+            break
+    items = [items_of(each) for each in over]
+    known = [each for each in items if each is not None]
+    if len(known) < len(items) or not items:
+        yield function, ()
+    elif type(iterator) in _FOLDING:
+        yield from folded(function, known[0])
+    elif type(iterator) in _SPREADING:
+        for item in known[0]:
+            yield function, tuple(item) if type(item) in (tuple, list) else ()
+    else:
+        for arguments in zip(*known, strict=False):
+            yield function, arguments
+
+
+def _is_iterator(thing: Any) -> bool:
+    return table.ITERATORS[type(thing)] is not None
+
+
+_NOTHING_YET = object()
+
+
+def folded(
+    function: Callable[..., Any], items: Iterable[Any], first: Any = _NOTHING_YET
+) -> Iterator[tuple[Callable[..., Any], Arguments]]:
+    """The calls by which a function in C makes one value of several.
+
+    Parameters:
+        function: such as ``operator.getitem``.
+        items: all of them.
+        first: the value to begin with; if there is none, the first item.
+
+    Yields:
+        The function with its arguments.  Values in between are known where the function looks
+        something up, or changes what it begins with; else ``None`` stands for them.
+    """
+    value = first
+    for item in items:
+        if value is _NOTHING_YET:
+            value = item
+            continue
+        yield function, (value, item)
+        value = _value_of(function, value, item)
+
+
+_IN_PLACE = frozenset(
+    vars(operator)[name] for name in names("iadd imul ior iand isub ixor iconcat")
+)
+
+
+def _value_of(function: Callable[..., Any], value: Any, item: Any) -> Any:
+    """What a function would give, where that is seen without calling anything."""
+    if function in _IN_PLACE:
+        return value
+    if function is operator.getitem:
+        if type(value) is dict and type(item) in (str, int):
+            return value.get(item)
+        if type(value) in (list, tuple) and type(item) is int:
+            return value[item] if -len(value) <= item < len(value) else None
+    elif function is getattr and type(item) is str:
+        return plain_attribute(value, item)
+    return None
+
+
+def plain_attribute(owner: Any, name: str) -> Any:
+    """An attribute that lies in the dict of an object, else ``None``."""
+    namespace = instance_dict(owner)
+    return None if namespace is None else namespace.get(name)
+
+
+def held_by(owner: Any) -> list[Callable[..., Any]]:
+    """The functions in C that an object of C will call: handlers of a parser, hooks of a decoder."""
+    return [
+        each
+        for each in gc.get_referents(owner)
+        if (type(each) is not BuiltinFunctionType or is_bound(each))
+        and is_in_c(each)
+        and not _is_iterator(each)
+    ]
+
+
+def is_bound(function: Any) -> bool:
+    """Whether a function in C is bound to an object, such as ``items.append``."""
+    return type(getattr(function, "__self__", None)) not in table.OWNERS_OF_FUNCTIONS
+
+
+def wrapped(cache: functools._lru_cache_wrapper[Any]) -> Callable[..., Any] | None:
+    """The function in C that an ``lru_cache`` is around."""
+    function = getattr(cache, "__wrapped__", None)
+    return function if is_in_c(function) else None

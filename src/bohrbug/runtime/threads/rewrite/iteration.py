@@ -9,7 +9,7 @@ import gc
 import itertools
 import sys
 from collections.abc import Callable
-from types import AsyncGeneratorType, BuiltinFunctionType, FunctionType, MethodType, ModuleType
+from types import AsyncGeneratorType, FunctionType, MethodType
 from typing import Any
 
 from bohrbug.accelerator import native, with_fast_path
@@ -43,10 +43,12 @@ class Calls:
     Attributes:
         tell: of a call, with what is called, its arguments and the place.
         apply: tells what a call does, with its effect, the owner, the arguments and the place.
+        tell_iterator: of what an iterator calls that is about to be advanced.
     """
 
     tell: Callable[[Any, tuple[Any, ...], Place], None] = staticmethod(_ignore)
     apply: Callable[[Effect, Any, tuple[Any, ...], Place], None] = staticmethod(_ignore)
+    tell_iterator: Callable[[Any, Place], None] = staticmethod(_ignore)
 
 
 def iterate(owner: Any, place: Place) -> None:
@@ -222,6 +224,7 @@ def _step_into_others(
             going_on.append(_what_goes_on(inner))
 
     referents = gc.get_referents(iterator)
+    Calls.tell_iterator(iterator, place)
     if _looks_into_items(iterator, referents):
         read = by_value.read_one
     if type(iterator) is itertools.chain:
@@ -246,10 +249,6 @@ def _step_into_others(
                     _step_into(inner, place, depth + 1, read, going_on)
                     if sys.getrefcount(inner) > held.UNDER_ANOTHER:
                         has_gone_on(inner)
-        elif class_ is table.MethodWrapper or (
-            class_ is BuiltinFunctionType and type(referent.__self__) is not ModuleType
-        ):
-            Calls.tell(referent, (), place)
 
 
 if native is not None:

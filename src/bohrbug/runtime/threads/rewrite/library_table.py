@@ -14,6 +14,7 @@ from bohrbug.runtime.threads.rewrite.classes import names
 from bohrbug.runtime.threads.rewrite.effects import (
     CHANGE_FUTURE,
     CHECK_REGISTERED,
+    HELD,
     LOOK_AT_FUTURE,
     NOTHING,
     PICKLE,
@@ -172,7 +173,9 @@ METHODS: dict[tuple[str, str], dict[str, Effect]] = {
     },
     ("_random", "Random"): _methods("random seed setstate getrandbits", "getstate"),
     ("_sre", "SRE_Scanner"): _methods("match search"),
-    ("pyexpat", "xmlparser"): _methods("Parse ParseFile"),
+    ("pyexpat", "xmlparser"): dict.fromkeys(
+        ("Parse", "ParseFile"), Effect(WRITE, (0, 1), calls_back=True, calls=HELD)
+    ),
     ("_struct", "Struct"): {
         "pack_into": Effect(WRITE_BUFFER),
         **dict.fromkeys(("unpack", "unpack_from", "iter_unpack"), READING),
@@ -189,7 +192,8 @@ METHODS: dict[tuple[str, str], dict[str, Effect]] = {
         "clear_memo": Effect(WRITE),
     },
     ("_pickle", "Unpickler"): {"load": Effect(WRITE, leads_on=True, calls_back=True)},
-    ("_json", "Encoder"): {"__call__": Effect(READ_ALL)},
+    ("_json", "Encoder"): {"__call__": Effect(READ_ALL, calls_back=True, calls=HELD)},
+    ("_json", "Scanner"): {"__call__": Effect(NOTHING, calls_back=True, calls=HELD)},
     **{("_hashlib", name): _HASH for name in ("HASH", "HASHXOF", "HMAC")},
     ("_hmac", "HMAC"): _HASH,
     ("_md5", "md5"): _HASH,
