@@ -38,7 +38,7 @@ from types import (
 from typing import Any
 
 from bohrbug.runtime.threads.replacement import Function
-from bohrbug.runtime.threads.rewrite import families, library_table
+from bohrbug.runtime.threads.rewrite import families, library_table, parts
 from bohrbug.runtime.threads.rewrite.classes import (
     FOREIGN,
     is_written_in_c,
@@ -445,6 +445,10 @@ _METHODS: dict[type, dict[str, Effect]] = {
     functools.partial: {"__setstate__": Effect(WRITE)},
     BaseException: {"add_note": Effect(WRITE), "with_traceback": Effect(SET_TRACEBACK)},
     types.MappingProxyType: _methods(types.MappingProxyType, reads="get items keys values copy"),
+    **{
+        part: _methods(part, writes="update setdefault pop", reads="get keys values items copy")
+        for part in parts.CLASSES
+    },
     **dict.fromkeys(_ITERATORS, _ITERATOR_METHODS),
     **dict.fromkeys((GetSetDescriptorType, MemberDescriptorType), _DESCRIPTOR_METHODS),
 }

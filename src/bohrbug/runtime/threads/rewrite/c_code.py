@@ -22,6 +22,7 @@ from bohrbug.runtime.threads.rewrite import (
     actions,
     by_value,
     calls_back,
+    constructors,
     effects,
     families,
     files,
@@ -257,7 +258,10 @@ def _class(callable_: Any, arguments: tuple[Any, ...], place: Place) -> None:
             hooks.read_class(arguments[0], place)
         return
     first = functions_table.CONSTRUCTORS.get(callable_)
-    if callable_ is str:
+    tell = constructors.TELLERS[callable_]
+    if tell is not None:
+        tell(callable_, arguments, place)
+    elif callable_ is str:
         by_value.read(arguments[:1], place)
     elif first is not None:
         hooks.in_one_step(place, _construct, callable_, arguments[first:], place)
@@ -366,7 +370,9 @@ def _method(owner: Any, name: str, arguments: tuple[Any, ...], place: Place) -> 
         halfway.begin(hooks.telling_again(owner, True))
     elif issubclass(type(owner), type) and name in _MAKING_OF_ITEMS:
         _read_arguments(owner, arguments, place)
-    elif issubclass(type(owner), type) and FOREIGN[owner]:
+    elif not issubclass(type(owner), type) or constructors.tell_method(owner, name, place):
+        return
+    elif FOREIGN[owner]:
         _use(arguments, True, place)
         unknown.assume(place, f"{unknown.name_of_class(owner)}.{name}")
 

@@ -22,6 +22,7 @@ from bohrbug.runtime.threads.rewrite.classes import (
 )
 from bohrbug.runtime.threads.rewrite.lives import PROXIES
 from bohrbug.runtime.threads.rewrite.memory import DATA
+from bohrbug.runtime.threads.rewrite.parts import CLASSES as CLASSES_OF_PARTS
 
 _LIMIT = 2048
 # A test may put something else in the place of the builtin.
@@ -59,6 +60,7 @@ _FAMILIES: dict[type, str] = {
     types.SimpleNamespace: OTHER,
     contextvars.Context: OTHER,
     decimal.Decimal: OTHER,
+    **dict.fromkeys(CLASSES_OF_PARTS, OTHER),
     **dict.fromkeys((*DICT_VIEWS, types.MappingProxyType, *PROXIES), OTHER),
 }
 

@@ -34,7 +34,7 @@ from typing import Any, Protocol
 
 from bohrbug.accelerator import native, with_fast_path
 from bohrbug.runtime.threads.rewrite import builtins_table as table
-from bohrbug.runtime.threads.rewrite import errors, families, halfway, lives, memory
+from bohrbug.runtime.threads.rewrite import errors, families, halfway, lives, memory, parts
 from bohrbug.runtime.threads.rewrite.attributes import (
     CLASS_DATA,
     COMPUTED,
@@ -257,7 +257,9 @@ def tell_whole(owner: Any, is_write: bool, place: Place) -> None:
         if families.CONTAINER[type(target)]:
             tell_whole(target, is_write, place)
         return
-    if FOREIGN[type(owner)]:
+    if type(owner) in parts.PARTS:
+        owner = parts.whole_of(owner, place)
+    elif FOREIGN[type(owner)]:
         owner = families.memory_of(owner)
     elif issubclass(type(owner), decimal.Decimal):
         # It never changes. But what is computed with it raises flags in the context.
@@ -327,7 +329,8 @@ def tell_attribute(owner: Any, name: str, kind: object, is_write: bool, place: P
     elif kind is INSTANCE_DICT:
         get_dict(owner, place)
     elif kind is PRIMITIVE:
-        Inspecting.tell(owner, place)
+        if not parts.note(owner):
+            Inspecting.tell(owner, place)
     elif kind is OF_CLASS[SKIP]:
         read_class(owner, place)
     elif kind is OF_CLASS[CLASS_DATA]:

@@ -7,6 +7,7 @@ such objects, too: nobody is told how far they are, nor what is stored in local 
 
 from __future__ import annotations
 
+import decimal
 import queue
 import threading
 from collections.abc import Callable
@@ -25,6 +26,7 @@ INSPECTED: dict[str, tuple[type, ...]] = {
     "broken": (threading.Barrier,),
     "_started": (threading.Thread,),
     **dict.fromkeys(("f_locals", "f_lineno", "f_lasti"), (FrameType,)),
+    **dict.fromkeys(("flags", "traps"), (decimal.Context,)),
 }
 """Names of attributes, with the classes of whose objects, and those of subclasses, it is true."""
 

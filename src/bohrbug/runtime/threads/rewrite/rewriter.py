@@ -13,6 +13,7 @@ from weakref import ReferenceType
 from bohrbug.runtime.threads.rewrite import (
     c_code,
     class_patterns,
+    constructors,
     halfway,
     hooks,
     iteration,
@@ -481,6 +482,7 @@ class _Rewriting:
                 and value not in CONSTRUCTORS
                 and not issubclass(value, ReferenceType)
                 and not FOREIGN[value]
+                and constructors.TELLERS[value] is None
             )
         )
 
