@@ -134,9 +134,19 @@ def channel_of(execution: Execution, descriptor: int, place: Any) -> ResourceSta
         key, kind = _key_of(channels, descriptor)
     except OSError:
         key, kind = ("closed",), "closed file descriptor"
-    state = channels.states.get(key)
+    return _state(execution, key, kind, place)
+
+
+def channel_of_pipe(execution: Execution, inode: int, place: Any) -> ResourceState:
+    """The same of a pipe that may not be open yet."""
+    return _state(execution, ("pipe", inode), "pipe", place)
+
+
+def _state(execution: Execution, key: Any, kind: str, place: Any) -> ResourceState:
+    states = channels_of(execution).states
+    state = states.get(key)
     if state is None:
-        state = channels.states[key] = execution.resources.new(execution.current, kind, place)
+        state = states[key] = execution.resources.new(execution.current, kind, place)
     return state
 
 

@@ -5,13 +5,15 @@ the file each for itself.  One by ``lockf`` or ``F_SETLKW`` belongs to the proce
 wait for each other there, only for other processes.
 
 Whoever finds the file locked waits as a task.  What the kernel says is looked up
-each time, and not kept here: closing a file unlocks it, too.
+each time, and not kept here: closing a file unlocks it, too.  That is a release as well, also where
+nobody closes the file and its last reference is gone.
 """
 
 from __future__ import annotations
 
 import fcntl
 import os
+import weakref
 from collections.abc import Callable
 from sys import _getframe
 from typing import Any
@@ -19,8 +21,11 @@ from typing import Any
 from bohrbug.model.operation import ACQUIRE, RELEASE, TRY_ACQUIRE
 from bohrbug.runtime.threads.control import controlled
 from bohrbug.runtime.threads.execution import Execution
+from bohrbug.runtime.threads.io.opened import Closing, stream_of
 from bohrbug.runtime.threads.io.patches import patches
+from bohrbug.runtime.threads.recording import touch
 from bohrbug.runtime.threads.resources import ResourceState
+from bohrbug.runtime.threads.rewrite.callables import tell_call
 from bohrbug.runtime.threads.rewrite.descriptors import share_position
 from bohrbug.runtime.threads.synchronizers import place_of
 from bohrbug.runtime.threads.task import Task, TaskKilled, TimeoutPolicy
@@ -40,10 +45,10 @@ class Holding:
         is_shared: others may have locked it, too, in the same way.
     """
 
-    __slots__ = ("_state", "is_shared", "task")
+    __slots__ = ("is_shared", "state", "task")
 
     def __init__(self, state: ResourceState, task: Task, is_shared: bool) -> None:
-        self._state = state
+        self.state = state
         self.task = task
         self.is_shared = is_shared
 
@@ -74,10 +79,11 @@ class _FileLocks:
             self.states[key] = state
         return state
 
-    def take(self, descriptor: int, holding: Holding, place: Any) -> None:
+    def take(self, execution: Execution, descriptor: int, holding: Holding, place: Any) -> None:
         """``flock`` has locked a file: whoever had it in another way has closed it meanwhile."""
         for other, older in list(self.holdings.items()):
-            if older._state is holding._state and not (older.is_shared and holding.is_shared):
+            if older.state is holding.state and not (older.is_shared and holding.is_shared):
+                _closed_unseen(execution, older)
                 self.drop(other)
         self.drop(descriptor)
         self.holdings[descriptor] = holding
@@ -91,7 +97,7 @@ class _FileLocks:
 
     def are_held(self, state: ResourceState) -> bool:
         """Whether some task holds a lock."""
-        return any(holding._state is state for holding in self.holdings.values())
+        return any(holding.state is state for holding in self.holdings.values())
 
 
 _locks = _FileLocks(-1)
@@ -105,11 +111,81 @@ def _locks_of(execution: Execution) -> _FileLocks:
     return _locks
 
 
+def _closed_unseen(execution: Execution, holding: Holding) -> None:
+    """Somebody has closed a locked file where nobody saw it: which step it was is not known.
+
+    The last one of who had it stands for it, as it is not known either what was done after that:
+    that orders no data accesses.
+    """
+    for index in range(len(execution.rows) - 1, -1, -1):
+        if execution.rows[index][1] == holding.task.id:
+            execution.trace.effects.append((index, holding.task.id, holding.state.id, True))
+            return
+
+
 def _name_of(descriptor: int) -> str:
     try:
         return os.path.basename(os.readlink(f"/proc/self/fd/{descriptor}"))
     except OSError:
         return ""
+
+
+def _watch(descriptor: int, file: Any) -> None:
+    """Be told when a locked file is closed: by whom, by ``with``, or as it dies.
+
+    Code in C that closes a file looks for the method ``close``, in its dict first.
+    """
+    stream = stream_of(descriptor) if isinstance(file, int) else file
+    namespace = getattr(stream, "__dict__", None)
+    if type(namespace) is not dict or "close" in namespace:
+        # Its number is all that is known of it; or this was done already.
+        return
+    # The file must not live longer for it.
+    reference = weakref.ref(stream)
+
+    def close() -> None:
+        closed = reference()
+        if closed is None:
+            return
+        vars(closed).pop("close", None)
+        if controlled() is None:
+            closed.close()
+        elif vars(closed).get("_finalizing"):
+            _unlock_by_dying(descriptor)
+            closed.close()
+        else:
+            tell_call(closed.close)
+            _unlock_by_closing(descriptor, place_of(_getframe(1)))
+            closed.close()
+
+    namespace["close"] = close
+
+
+def _holding_of(execution: Execution, descriptor: int) -> Holding | None:
+    if _locks.serial != execution.resources.serial:
+        return None
+    return _locks.holdings.get(descriptor)
+
+
+def _unlock_by_closing(descriptor: int, place: Any) -> None:
+    """A descriptor is about to be closed; with it goes the lock that was taken by it."""
+    execution = controlled()
+    holding = None if execution is None else _holding_of(execution, descriptor)
+    if execution is not None and holding is not None:
+        _point(execution, RELEASE, holding.state, place)
+        _locks.drop(descriptor)
+
+
+def _unlock_by_dying(descriptor: int) -> None:
+    """The same in the step that lets go of a file."""
+    execution = controlled()
+    holding = None if execution is None else _holding_of(execution, descriptor)
+    if execution is not None and holding is not None:
+        touch(execution, holding.state)
+        _locks.drop(descriptor)
+
+
+Closing.tell = staticmethod(_unlock_by_closing)
 
 
 def _descriptor_of(file: Any) -> int:
@@ -139,7 +215,8 @@ def flock(fd: Any, operation: int, /) -> None:
         locks.drop(descriptor)
         _real_flock(descriptor, operation | fcntl.LOCK_NB)
         is_shared = bool(operation & fcntl.LOCK_SH)
-        locks.take(descriptor, Holding(state, execution.current, is_shared), place)
+        locks.take(execution, descriptor, Holding(state, execution.current, is_shared), place)
+        _watch(descriptor, fd)
 
     def is_free() -> bool:
         try:

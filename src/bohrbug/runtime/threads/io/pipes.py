@@ -11,6 +11,7 @@ from typing import Any
 from bohrbug.runtime.threads.control import controlled
 from bohrbug.runtime.threads.execution import Execution
 from bohrbug.runtime.threads.io.channels import channel_of, is_counter
+from bohrbug.runtime.threads.io.opened import Closing
 from bohrbug.runtime.threads.io.patches import patches
 from bohrbug.runtime.threads.io.waiting import READABLE, WRITABLE, await_descriptor, point
 from bohrbug.runtime.threads.rewrite.descriptors import share_position
@@ -111,8 +112,11 @@ if hasattr(os, "eventfd"):
 def close_descriptor(descriptor: Any, /) -> None:
     """Stands for ``os.close``."""
     execution = controlled()
-    if execution is not None and _may_block(descriptor):
-        point(execution, descriptor, place_of(_getframe(2)))
+    if execution is not None:
+        place = place_of(_getframe(2))
+        if _may_block(descriptor):
+            point(execution, descriptor, place)
+        Closing.tell(descriptor, place)
     _real_close(descriptor)
 
 
@@ -132,6 +136,8 @@ def duplicate(fd: Any, /) -> int:
 @patches.function(os, "dup2")
 def duplicate_as(fd: Any, fd2: Any, *args: Any, **kwargs: Any) -> int:
     """Stands for ``os.dup2``."""
+    if controlled() is not None:
+        Closing.tell(fd2, place_of(_getframe(2)))
     made = _real_dup2(fd, fd2, *args, **kwargs)
     if controlled() is not None:
         share_position(fd, made)

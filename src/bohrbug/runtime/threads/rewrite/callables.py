@@ -37,6 +37,18 @@ def instrumented_callable(callable_: Callable[..., Any]) -> Callable[..., Any]:
     return run
 
 
+def tell_call(callable_: Callable[..., Any], arguments: tuple[Any, ...] = ()) -> None:
+    """A function in C is about to be called by our code, in the place of the program's.
+
+    Parameters:
+        callable_: the function, or a bound method.
+        arguments: what it is called with.
+    """
+    if hooks.active:
+        place = _place_called(callable_.__qualname__, tell_call.__code__)
+        c_code.call(callable_, arguments, place)
+
+
 class GivenContext:
     """The context that a thread was given, which others may run in, too: ``Thread(context=...)``.
 

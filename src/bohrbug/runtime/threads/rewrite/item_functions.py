@@ -1,4 +1,4 @@
-"""Functions in C that code in C is given, to call them: ``key=attrgetter("name")``, ``map(d.get, x)``.
+"""Functions in C that code in C calls: ``key=attrgetter("name")``, ``map(items.get, keys)``.
 
 Those written in Python tell their accesses themselves, as they are called.  With what these are
 called is found out beforehand where that changes nothing: the items of containers, and those that
@@ -180,7 +180,7 @@ def plain_attribute(owner: Any, name: str) -> Any:
 
 
 def held_by(owner: Any) -> list[Callable[..., Any]]:
-    """The functions in C that an object of C will call: handlers of a parser, hooks of a decoder."""
+    """The functions in C that an object of C will call, such as the handlers of a parser."""
     return [
         each
         for each in gc.get_referents(owner)

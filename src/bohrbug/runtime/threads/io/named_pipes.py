@@ -1,0 +1,239 @@
+"""``open`` and ``os.open`` under control: opening a named pipe waits for who opens its other end.
+
+The kernel would let the one thread wait in which all tasks run. So a pipe is opened here without
+waiting, and who opens it waits as a task, until the other end was opened since: as in the kernel,
+it need not be open any more by then. The kernel does not let anybody write where nobody reads: a
+task that waits for a reader gets its descriptor from whoever comes to read.
+"""
+
+from __future__ import annotations
+
+import builtins
+import errno
+import io
+import os
+import stat
+from collections.abc import Callable
+from contextlib import suppress
+from sys import _getframe
+from typing import Any
+
+from bohrbug.model.operation import EXTERNAL
+from bohrbug.runtime.threads.control import controlled
+from bohrbug.runtime.threads.execution import Execution
+from bohrbug.runtime.threads.io.channels import Reach, channel_of_pipe, reach_of
+from bohrbug.runtime.threads.io.opened import note_opened
+from bohrbug.runtime.threads.io.patches import patches
+from bohrbug.runtime.threads.io.pipes import with_pipe_file
+from bohrbug.runtime.threads.io.waiting import READABLE, is_ready, wait_until
+from bohrbug.runtime.threads.replacement import Function
+from bohrbug.runtime.threads.resources import ResourceState
+from bohrbug.runtime.threads.synchronizers import place_of
+from bohrbug.runtime.threads.task import TaskKilled
+
+_real_open = os.open
+_real_close = os.close
+_real_file = builtins.open
+_WITHOUT_WAITING = getattr(os, "O_NONBLOCK", 0)
+
+
+class _Pipe:
+    """What has been opened of a named pipe in an execution.
+
+    Attributes:
+        readers: how often it was opened for reading.
+        writers: how often somebody has begun to open it for writing.
+        waiting: those who wait for a reader; each gets a descriptor in its list.
+    """
+
+    def __init__(self) -> None:
+        self.readers = 0
+        self.writers = 0
+        self.waiting: list[list[int]] = []
+
+
+class _Pipes:
+    """Those of one execution, by their inodes."""
+
+    def __init__(self, serial: int) -> None:
+        self.serial = serial
+        self.by_inode: dict[int, _Pipe] = {}
+
+
+_pipes = _Pipes(-1)
+
+
+def _pipe(execution: Execution, inode: int) -> _Pipe:
+    global _pipes
+    if _pipes.serial != execution.resources.serial:
+        _pipes = _Pipes(execution.resources.serial)
+    return _pipes.by_inode.setdefault(inode, _Pipe())
+
+
+def _inode_of_pipe(path: Any, flags: int, folder: int | None) -> int | None:
+    """That of a named pipe whose opening with these flags waits for the other end."""
+    if flags & os.O_ACCMODE == os.O_RDWR or flags & _WITHOUT_WAITING or type(path) is int:
+        return None
+    try:
+        status = os.stat(path, dir_fd=folder)
+    except (OSError, TypeError, ValueError):
+        # The call itself will say what is wrong with it.
+        return None
+    return status.st_ino if stat.S_ISFIFO(status.st_mode) else None
+
+
+def _open_pipe(
+    execution: Execution, inode: int, flags: int, place: Any, opening: Callable[[int], int]
+) -> int:
+    """Open a named pipe, and wait for the other end.
+
+    Parameters:
+        inode: of the pipe.
+        flags: as ``os.open`` takes them.
+        place: where.
+        opening: opens it with other flags.
+    """
+    state = channel_of_pipe(execution, inode, place)
+    if not execution.current.inside:
+        execution.perform(EXTERNAL, state, place)
+    pipe = _pipe(execution, inode)
+    if flags & os.O_ACCMODE == os.O_WRONLY:
+        pipe.writers += 1
+        descriptor = _open_to_write(execution, state, pipe, place, opening, flags)
+    else:
+        descriptor = _open_to_read(execution, state, pipe, place, opening, flags)
+    os.set_blocking(descriptor, True)
+    return descriptor
+
+
+def _open_to_read(
+    execution: Execution,
+    state: ResourceState,
+    pipe: _Pipe,
+    place: Any,
+    opening: Callable[[int], int],
+    flags: int,
+) -> int:
+    descriptor = opening(flags | _WITHOUT_WAITING)
+    pipe.readers += 1
+    for given in pipe.waiting:
+        given.append(opening(flags & ~os.O_ACCMODE | os.O_WRONLY | _WITHOUT_WAITING))
+    if pipe.waiting or reach_of(execution, descriptor) is Reach.LOCAL:
+        pipe.waiting.clear()
+        return descriptor
+    before = pipe.writers
+    try:
+        _wait(
+            execution,
+            state,
+            place,
+            lambda: pipe.writers != before or is_ready(descriptor, READABLE),
+        )
+    except BaseException:
+        _real_close(descriptor)
+        raise
+    return descriptor
+
+
+def _open_to_write(
+    execution: Execution,
+    state: ResourceState,
+    pipe: _Pipe,
+    place: Any,
+    opening: Callable[[int], int],
+    flags: int,
+) -> int:
+    given: list[int] = []
+
+    try:
+        return opening(flags | _WITHOUT_WAITING)
+    except OSError as error:
+        if error.errno != errno.ENXIO:
+            raise
+
+    def has_reader() -> bool:
+        # Who reads in another process gives nothing to those who wait here.
+        if not given and execution.outside.has_children:
+            with suppress(OSError):
+                given.append(opening(flags | _WITHOUT_WAITING))
+        return bool(given)
+
+    pipe.waiting.append(given)
+    try:
+        _wait(execution, state, place, has_reader)
+    except BaseException:
+        for descriptor in given:
+            _real_close(descriptor)
+        raise
+    finally:
+        pipe.waiting[:] = [each for each in pipe.waiting if each is not given]
+    return given[0]
+
+
+def _wait(
+    execution: Execution, state: ResourceState, place: Any, ready: Callable[[], bool]
+) -> None:
+    """Wait as a task; only other processes may come from outside."""
+
+    def reach() -> Reach:
+        return Reach.FAR if execution.outside.has_children else Reach.LOCAL
+
+    wait_until(execution, state, place, ready, None, reach)
+    if execution.aborting:
+        raise TaskKilled
+
+
+@patches.function(os, "open")
+def open_descriptor(path: Any, flags: Any, mode: int = 0o777, *, dir_fd: Any = None) -> int:
+    """Stands for ``os.open``."""
+    execution = controlled()
+    inode = None if execution is None else _inode_of_pipe(path, flags, dir_fd)
+    if execution is None or inode is None:
+        return _real_open(path, flags, mode, dir_fd=dir_fd)
+    return _open_pipe(
+        execution,
+        inode,
+        flags,
+        place_of(_getframe(2)),
+        lambda wanted: _real_open(path, wanted, mode, dir_fd=dir_fd),
+    )
+
+
+_ONE_WAY = {"r": os.O_RDONLY, "w": os.O_WRONLY, "a": os.O_WRONLY}
+
+
+def open_file(
+    file: Any,
+    mode: str = "r",
+    buffering: int = -1,
+    encoding: Any = None,
+    errors: Any = None,
+    newline: Any = None,
+    closefd: bool = True,
+    opener: Any = None,
+) -> Any:
+    """Stands for ``open``."""
+    execution = controlled()
+    inode = None
+    if execution is not None and opener is None and type(mode) is str and "+" not in mode:
+        flags = _ONE_WAY.get(mode[:1] if mode[:1] not in "bt" else mode[1:2])
+        inode = None if flags is None else _inode_of_pipe(file, flags, None)
+    if execution is None or inode is None:
+        stream = _real_file(file, mode, buffering, encoding, errors, newline, closefd, opener)
+        if execution is not None:
+            note_opened(stream)
+        return stream
+    place = place_of(_getframe(2))
+
+    def open_it(path: Any, wanted: int) -> int:
+        return _open_pipe(
+            execution, inode, wanted, place, lambda flags: _real_open(path, flags, 0o666)
+        )
+
+    stream = _real_file(file, mode, buffering, encoding, errors, newline, closefd, open_it)
+    return stream if newline is not None else with_pipe_file(stream)
+
+
+_stands_for_open = Function(open_file, _real_file)
+patches.add(builtins, "open", _stands_for_open)
+patches.add(io, "open", _stands_for_open)
