@@ -181,7 +181,7 @@ name_of_owner(PyObject *owner, PyObject *variables, PyObject *task)
     return name;
 }
 
-/* Whether names_of would give the variable no container, and change nothing; -1: an exception. */
+/* Whether names_of would give the variable no container, and change nothing, for sure. */
 static int
 is_common_variable(PyObject *self, PyObject *shadow)
 {
@@ -193,21 +193,8 @@ is_common_variable(PyObject *self, PyObject *shadow)
         return 0;
     if (slot_get(OF_OWNER(KIND), kind_parts[IS_CONTAINER]) != Py_False)
         return 1;
-#if PY_VERSION_HEX < 0x030D0000
-    PyObject *target = Py_NewRef(PyWeakref_GET_OBJECT(owner));
-#else
-    PyObject *target;
-    if (PyWeakref_GetRef(owner, &target) < 0)
-        return -1;
-#endif
-    if (target == NULL || target == Py_None) {
-        Py_XDECREF(target);
-        return 0;
-    }
-    int is_used_as_whole =
-        PySet_Contains(slot_get(self, namespaces_slots[0]), (PyObject *)Py_TYPE(target));
-    Py_DECREF(target);
-    return is_used_as_whole < 0 ? -1 : !is_used_as_whole;
+    /* By which name a class would be found there, Python knows. */
+    return PySet_GET_SIZE(slot_get(self, namespaces_slots[0])) == 0;
 }
 
 /* ``ResourceTable.add_variable`` */
@@ -229,7 +216,7 @@ PyObject *
 name_variable(PyObject *self, PyObject *identity, PyObject *shadow)
 {
     if (variables_type == NULL || !Py_IS_TYPE(self, execution_type) ||
-        is_common_variable(self, shadow) <= 0)
+        !is_common_variable(self, shadow))
         return NULL;
     PyObject *owner = OF_SHADOW(OWNER);
     PyObject *name = name_of_owner(owner, OF_OWNER(OWNER_VARIABLES), EXECUTION(CURRENT));

@@ -7,8 +7,15 @@ depend on the schedule as its id does.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 from bohrbug.model.operation import ResourceId
 from bohrbug.runtime.threads.data.shadows import Shadow
+
+_type = vars(type)
+_module_of: Callable[[type], Any] = _type["__module__"].__get__
+_name_of: Callable[[type], str] = _type["__qualname__"].__get__
 
 Names = tuple[ResourceId, ResourceId | None, Shadow]
 """A variable, the whole that it is a part of, and its shadow, whose identity so stays its own."""
@@ -19,22 +26,25 @@ def names_of(shadow: Shadow, namespaces: set[object]) -> Names:
 
     Parameters:
         shadow: the variable.
-        namespaces: types of objects, and ids of the dicts of modules, whose names were ever
-            used as a whole; a new one is added.
+        namespaces: names of types of objects, and of modules, whose names were ever used as a
+            whole; a new one is added.
     """
     owner = shadow.owner
     resource = shadow.resource_id
     target = owner.target()
     if type(target) is dict and "__builtins__" in target:
         # A global: the container is a module, which is never used as a whole.
-        key: object = id(target)
+        name = dict.get(target, "__name__")
+        key: object = ("globals", name if type(name) is str else id(target))
     elif shadow.is_item:
         container = shadow.container
         return resource, None if container is None else container.resource_id, shadow
     elif owner.kind.is_container:
         return resource, None, shadow
     else:
-        key = type(target)
+        # By name: a class that the test makes is another one in each execution.
+        class_ = type(target)
+        key = (str(_module_of(class_)), _name_of(class_))
     if shadow.key is None:
         namespaces.add(key)
     # The whole that an attribute or a global belongs to, if that is ever used as one.
