@@ -5,6 +5,7 @@ Connections that were made before are not controlled.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from sys import _getframe
 from typing import Any
@@ -13,7 +14,7 @@ from bohrbug.model.operation import INSPECT, SET, STATEMENT, Kind
 from bohrbug.runtime.threads.control import controlled
 from bohrbug.runtime.threads.io.database import DEFAULT_TIMEOUT, Waiting, database_of
 from bohrbug.runtime.threads.io.patches import patches
-from bohrbug.runtime.threads.rewrite.callables import tell_consumed
+from bohrbug.runtime.threads.rewrite.callables import instrumented_callable, tell_consumed
 from bohrbug.runtime.threads.synchronizers import place_of
 
 
@@ -139,7 +140,30 @@ class _Classes:
                 else:
                     self._waiting.end(self, super().rollback, frame)
 
+        for name in _TAKING_FUNCTIONS:
+            if hasattr(base, name):
+                setattr(Connection, name, _taking_functions(base, name))
         return _named_like(base, Connection)
+
+
+_TAKING_FUNCTIONS = (
+    *("create_function", "create_window_function", "create_collation"),
+    *("set_trace_callback", "set_progress_handler", "set_authorizer"),
+)
+"""Methods of connections that keep a function, which statements call later on."""
+
+
+def _taking_functions(base: Any, name: str) -> Any:
+    """A method of connections: functions in C that it is given tell what they do."""
+    original = getattr(base, name)
+
+    @functools.wraps(original)
+    def take(self: Any, *args: Any, **options: Any) -> Any:
+        given = [instrumented_callable(each) for each in args]
+        named = {key: instrumented_callable(each) for key, each in options.items()}
+        return original(self, *given, **named)
+
+    return take
 
 
 _SET = "settings of a connection of sqlite3"

@@ -11,6 +11,7 @@ import ctypes
 import enum
 import functools
 import io
+import operator
 import sys
 import typing
 from collections.abc import Callable
@@ -59,6 +60,7 @@ TYPE = "type"
 INSTANCE_DICT = "instance dict"
 """``__dict__`` of an instance."""
 PRIMITIVE = "primitive"
+BY_GETTER = "by a getter in C"
 """An attribute of a modelled primitive, see :mod:`.inspected`."""
 
 PART_OF_ERROR = "part of an error"
@@ -99,6 +101,12 @@ _METHODS = (
     functools.singledispatchmethod,
 )
 # Methods written in C, whose classes can't be changed.
+_GETTERS_IN_C = frozenset(
+    {BuiltinFunctionType, functools.partial, operator.attrgetter}
+    | {operator.itemgetter, operator.methodcaller}
+)
+"""Types of functions in C that properties may call: these tell for themselves nowhere."""
+
 _OF_FIXED_CLASSES = (MethodDescriptorType, WrapperDescriptorType, ClassMethodDescriptorType)
 _NOT_CLASS_DATA = (*_METHODS, GetSetDescriptorType, MemberDescriptorType, type)
 
@@ -325,6 +333,8 @@ def raw_read_kind(class_: type, name: str) -> str:
         return INSTANCE if _dictoffset_of(class_) or FOREIGN[class_] else SKIP
     if name == "__dict__":
         return INSTANCE_DICT
+    if type(found) is property and type(found.fget) in _GETTERS_IN_C:
+        return BY_GETTER
     if issubclass(type(found), _METHODS):
         return CLASS_DATA if _may_be_exchanged(class_, name, found) else SKIP
     kind = _descriptor_kind(found, name)

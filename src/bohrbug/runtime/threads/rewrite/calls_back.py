@@ -147,13 +147,12 @@ def _tell_path(target: Any, path: Iterable[str], place: Place) -> None:
         target = item_functions.plain_attribute(target, name)
 
 
-def missing(factory: Any, place: Place) -> None:
-    """A ``defaultdict`` is about to ask a function in C for what it has not."""
-    if item_functions.is_in_c(factory):
-        iteration.Calls.tell(factory, (), place)
+def _tell_called(function: Any, arguments: tuple[Any, ...], place: Place) -> None:
+    if item_functions.is_in_c(function):
+        iteration.Calls.tell(function, arguments, place)
 
 
-halfway.Factories.tell = staticmethod(missing)
+halfway.Called.tell = staticmethod(_tell_called)
 iteration.Calls.tell_iterator = staticmethod(tell_iterator)
 
 TELLING = {

@@ -92,14 +92,11 @@ def _functions() -> dict[Callable[..., Any], Effect]:
         *consumes: int,
         calls_back: bool = False,
         by_value: bool = False,
-        calls: str = "",
     ) -> None:
         for name in names.split():
             function = getattr(module, name, None)
             if isinstance(function, BuiltinFunctionType):
-                effects[function] = Effect(
-                    action, consumes, True, calls_back, by_value=by_value, calls=calls
-                )
+                effects[function] = Effect(action, consumes, True, calls_back, by_value=by_value)
 
     comparing = {"calls_back": True, "by_value": True}
     enter(builtins, "len abs round divmod pow", READ)
@@ -137,7 +134,7 @@ def _functions() -> dict[Callable[..., Any], Effect]:
     enter(_operator, "add mul or_ and_ sub xor concat", BINARY)
     enter(_operator, "eq ne lt le gt ge", COMPARE)
     enter(_operator, "iadd imul ior iand isub ixor iconcat", BINARY_IN_PLACE)
-    enter(functools, "reduce", NOTHING, 0, calls_back=True, calls=FOLDS)
+    effects[functools.reduce] = Effect(NOTHING, (0,), True, True, calls=FOLDS)
     # It does the work of Counter's constructor and of its update.
     enter(collections, "_count_elements", WRITE, 0, calls_back=True)
     effects[print] = Effect(PRINT)

@@ -33,18 +33,20 @@ _PRECALL = dis.opmap.get("PRECALL")
 """On Python 3.11 it comes before ``CALL``, and makes frequent calls of code in C itself."""
 
 
-def _ignore_factory(factory: Any, place: Place) -> None:
+def _ignore_call(function: Any, arguments: tuple[Any, ...], place: Place) -> None:
     """While nobody tells of calls."""
 
 
-class Factories:
-    """Who tells of the factory of a ``defaultdict`` that is written in C.
+class Called:
+    """Who tells of what code in C calls in the middle of an access, if that is in C, too.
+
+    The factory of a ``defaultdict``, the getter of a property.
 
     Attributes:
-        tell: called where it is about to be called, with the factory and the place.
+        tell: called where it is about to be called, with the function, its arguments and the place.
     """
 
-    tell: Callable[[Any, Place], None] = staticmethod(_ignore_factory)
+    tell: Callable[[Any, tuple[Any, ...], Place], None] = staticmethod(_ignore_call)
 
 
 class Interval(NamedTuple):

@@ -36,6 +36,7 @@ from bohrbug.accelerator import native, with_fast_path
 from bohrbug.runtime.threads.rewrite import builtins_table as table
 from bohrbug.runtime.threads.rewrite import errors, families, halfway, lives, memory, parts
 from bohrbug.runtime.threads.rewrite.attributes import (
+    BY_GETTER,
     CLASS_DATA,
     COMPUTED,
     IN_DICT,
@@ -328,6 +329,8 @@ def tell_attribute(owner: Any, name: str, kind: object, is_write: bool, place: P
         in_one_step(place, _tell_instance, owner, name, is_write, place)
     elif kind is INSTANCE_DICT:
         get_dict(owner, place)
+    elif kind is BY_GETTER:
+        halfway.Called.tell(look_up(type(owner), name).fget, (owner,), place)
     elif kind is PRIMITIVE:
         if not parts.note(owner):
             Inspecting.tell(owner, place)
@@ -553,7 +556,7 @@ def _expect_factory(owner: Any, key: Any, place: Place) -> None:
     if type(factory) is FunctionType:
         halfway.begin(lambda place: tell_item(owner, key, True, place))
     else:
-        halfway.Factories.tell(factory, place)
+        halfway.Called.tell(factory, (), place)
 
 
 def read_slice(owner: Any, place: Place) -> None:

@@ -12,10 +12,11 @@ from collections.abc import Callable
 from typing import Any
 
 from bohrbug.runtime.threads.rewrite import builtins_table as table
-from bohrbug.runtime.threads.rewrite import hooks, lives, memory
+from bohrbug.runtime.threads.rewrite import hooks, item_functions, lives, memory, unknown
 from bohrbug.runtime.threads.rewrite.classes import order_of, remember_class
 from bohrbug.runtime.threads.rewrite.effects import Effect
 from bohrbug.runtime.threads.rewrite.functions_table import add_functions
+from bohrbug.runtime.threads.rewrite.inspected import Inspecting
 from bohrbug.runtime.threads.rewrite.place import Place
 
 _MAKE_PROXY = "make a weak reference"
@@ -45,6 +46,10 @@ def make(class_: type, arguments: tuple[Any, ...], place: Place) -> None:
     if isinstance(target, table.BOUND_METHOD):
         # WeakMethod
         target = target.__self__
+    if more and item_functions.is_in_c(more[0]):
+        # What it does when the object dies is told nowhere.
+        name = unknown.name_of_function(more[0])
+        Inspecting.ask(f"{name}, the callback of a weak reference,", place)
     is_plain = class_ is lives.Reference and (not more or more[0] is None)
     lives.made(target, weakref.ref if is_plain else None, place)
 

@@ -21,10 +21,10 @@ _BY_MODULE = {
     "abc": "ABCMeta.register ABCMeta.__instancecheck__ ABCMeta.__subclasscheck__",
     # Looks for a member that a hook of the program may make, and store, in another task.
     "enum": "Enum.__new__",
-    "inspect": "getmembers _getmembers getmembers_static"
+    "inspect": "getattr_static _check_instance getmembers _getmembers getmembers_static"
     " _signature_from_callable _signature_from_function unwrap get_annotations",
     "annotationlib": "get_annotations _get_dunder_annotations",
-    "typing": "get_type_hints",
+    "typing": "get_type_hints _ProtocolMeta.__instancecheck__",
     "warnings": "catch_warnings.__enter__ catch_warnings.__exit__ simplefilter"
     " _add_filter resetwarnings",
     "contextlib": "_RedirectStream.__enter__ _RedirectStream.__exit__ ExitStack.__exit__"
