@@ -34,6 +34,41 @@ class Newer(NamedTuple):
 
 
 PROGRAMS = {
+    "variable_of_a_frame_that_has_ended": Newer(
+        (3, 13),
+        """
+def program(guard):
+    import sys
+    def make():
+        count = 0
+        return sys._getframe().f_locals
+    variables = make()
+    def work():
+        with guard:
+            variables["count"] = variables["count"] + 1
+    together(work, work)
+    assert variables["count"] == 2
+""",
+    ),
+    "variables_of_a_frame_looked_at_twice": Newer(
+        (3, 13),
+        """
+def program(guard):
+    import sys
+    def make():
+        count = 0
+        return sys._getframe().f_locals
+    variables = make()
+    def look():
+        with guard:
+            first, second = dict(variables), variables.copy()
+        assert first == second
+    def change():
+        with guard:
+            variables.update({"count": 1})
+    together(look, change)
+""",
+    ),
     "value_of_a_type_alias": Newer(
         (3, 12),
         """

@@ -9,12 +9,14 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from contextlib import ExitStack, closing, suppress
 from functools import partial
 from pathlib import Path
 
 import pytest
 
 import bohrbug
+from bohrbug.exploration.verdicts import VerdictKind
 from bohrbug.model.outcome import OutcomeKind
 from tests.programs.together import together
 from tests.unit.random_schedules import PASSED, kinds, values
@@ -172,3 +174,112 @@ def test_every_command_is_answered_as_by_the_real_function(tmp_path: Path, name:
     told: list[list[str]] = []
     assert kinds(lambda: told.append(answers()), 1) == {PASSED}
     assert told == [expected]
+
+
+def _closed_by_with(path: Path, act: Callable[[], None]) -> None:
+    with path.open() as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        act()
+
+
+def _closed_by_an_exception(path: Path, act: Callable[[], None]) -> None:
+    with suppress(KeyError), path.open() as file:
+        fcntl.flock(file.fileno(), fcntl.LOCK_EX)
+        act()
+        raise KeyError
+
+
+def _closed_by_its_method(path: Path, act: Callable[[], None]) -> None:
+    file = path.open()
+    fcntl.flock(file, fcntl.LOCK_EX)
+    act()
+    file.close()
+
+
+def _closed_by_nobody(path: Path, act: Callable[[], None]) -> None:
+    file = path.open("rb", buffering=0)
+    fcntl.flock(file, fcntl.LOCK_EX)
+    act()
+    del file
+
+
+def _closed_by_its_number(path: Path, act: Callable[[], None]) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
+    fcntl.flock(descriptor, fcntl.LOCK_EX)
+    act()
+    os.close(descriptor)
+
+
+def _closed_by_contextlib(path: Path, act: Callable[[], None]) -> None:
+    with ExitStack() as stack:
+        file = stack.enter_context(closing(path.open()))
+        fcntl.flock(file, fcntl.LOCK_EX)
+        act()
+
+
+_CLOSING = [
+    *(_closed_by_with, _closed_by_an_exception, _closed_by_its_method, _closed_by_nobody),
+    *(_closed_by_its_number, _closed_by_contextlib),
+]
+
+
+@pytest.mark.filterwarnings("ignore::ResourceWarning")
+@pytest.mark.parametrize("lock", _CLOSING)
+def test_closing_a_locked_file_unlocks_it(
+    tmp_path: Path, lock: Callable[[Path, Callable[[], None]], None]
+) -> None:
+    path = tmp_path / "lock"
+    path.touch()
+
+    def program() -> None:
+        counts = [0]
+
+        def count() -> None:
+            counts[0] += 1
+
+        together(lambda: lock(path, count), lambda: lock(path, count))
+        assert counts[0] == 2
+
+    verdict = bohrbug.explore(program).verdict
+    assert verdict.kind is VerdictKind.HOLDS, verdict
+    assert verdict.conditions is not None and not verdict.conditions.taking
+
+
+@pytest.mark.filterwarnings("ignore::ResourceWarning")
+@pytest.mark.parametrize("lock", _CLOSING)
+def test_what_comes_after_closing_is_not_locked(
+    tmp_path: Path, lock: Callable[[Path, Callable[[], None]], None]
+) -> None:
+    path = tmp_path / "lock"
+    path.touch()
+
+    def program() -> None:
+        counts = [0]
+
+        def work() -> None:
+            seen: list[int] = []
+            lock(path, lambda: seen.append(counts[0]))
+            counts[0] = seen[0] + 1
+
+        together(work, work)
+        assert counts[0] == 2
+
+    assert bohrbug.explore(program).verdict.kind is VerdictKind.FAILED
+
+
+def test_a_closed_file_is_as_it_was(tmp_path: Path) -> None:
+    path = tmp_path / "lock"
+    path.touch()
+
+    def program() -> None:
+        def work() -> None:
+            with path.open() as file:
+                fcntl.flock(file, fcntl.LOCK_EX)
+                file.close()
+                assert file.closed
+                assert "close" not in vars(file)
+                file.close()
+
+        together(work, work)
+
+    assert bohrbug.explore(program).verdict.kind is VerdictKind.HOLDS

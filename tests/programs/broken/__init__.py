@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from . import (
     attributes,
+    calls,
     classes,
     code_in_c,
     containers,
@@ -36,7 +37,7 @@ from . import (
 )
 
 MODULES = (
-    *(attributes, classes, code_in_c, containers, coroutines, deadlocks, effects),
+    *(attributes, calls, classes, code_in_c, containers, coroutines, deadlocks, effects),
     *(inheriting, insides, intervals, iterators, library, library_state, lives, memory, names),
     *(open_files, parts, primitives, services, shared, signals, state, system, threads, values),
 )

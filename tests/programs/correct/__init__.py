@@ -7,6 +7,7 @@ doubts is a false alarm; each has been one for some tool that explores interleav
 from __future__ import annotations
 
 from . import (
+    calls,
     classes,
     coroutines,
     data,
@@ -33,6 +34,7 @@ from . import (
 
 MODULES = (
     *(
+        calls,
         classes,
         coroutines,
         data,

@@ -210,7 +210,9 @@ def with_pipe_file(stream: Any) -> Any:
         stream = stream.detach()
     raw = stream.detach() if isinstance(stream, io.BufferedReader | io.BufferedWriter) else stream
     reading = raw.readable()
-    ours = PipeFile(_real_dup(raw.fileno()), "r" if reading else "w")
+    ours: Any = PipeFile(_real_dup(raw.fileno()), "r" if reading else "w")
+    if type(raw.name) is not int:
+        ours.name = raw.name
     raw.close()
     if stream is raw:
         return ours
