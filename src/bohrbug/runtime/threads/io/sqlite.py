@@ -84,6 +84,11 @@ class _Classes:
                 self._waiting.look(_getframe(1))
                 return bool(super().in_transaction)
 
+            @property
+            def total_changes(self) -> int:
+                self._waiting.look(_getframe(1))
+                return int(super().total_changes)
+
             def __init__(self, *args: Any, **options: Any) -> None:
                 given = {**dict(zip(_PARAMETERS, args, strict=False)), **options}
                 execution = controlled()

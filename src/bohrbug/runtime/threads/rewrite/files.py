@@ -11,11 +11,13 @@ import os
 import sys
 from collections.abc import Callable
 from io import (
+    BufferedIOBase,
     BufferedRandom,
     BufferedReader,
     BufferedWriter,
     BytesIO,
     FileIO,
+    RawIOBase,
     StringIO,
     TextIOWrapper,
 )
@@ -238,7 +240,8 @@ def _tell_closed_stream(owner: Any, place: Place) -> None:
 def _use_stream(owner: Any, is_write: bool | None, place: Place) -> None:
     """Where the stream is in its file, and whether it is open, is one variable."""
     inner = _innermost(owner)
-    if type(inner) in _IN_MEMORY:
+    if type(inner) in _IN_MEMORY or _is_made_by_hand(inner):
+        # What it leads to, such as a socket, is controlled; the buffers over it are one variable.
         hooks.whole(inner, True, place)
     elif _name_of(owner) is not None:
         hooks.whole(owner, True, place)
@@ -251,6 +254,11 @@ def _use_stream(owner: Any, is_write: bool | None, place: Place) -> None:
                 descriptors.use_position(number, place)
             else:
                 descriptors.use_file(number, bool(is_write) or may_write_out, place)
+
+
+def _is_made_by_hand(stream: Any) -> bool:
+    """Whether a stream is over something else than a file, such as a socket or what unpacks one."""
+    return isinstance(stream, RawIOBase | BufferedIOBase) and type(stream) is not FileIO
 
 
 _states: dict[str, Named] = {}

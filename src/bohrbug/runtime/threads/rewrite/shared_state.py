@@ -13,7 +13,7 @@ _BY_MODULE = {
     # It calls what it was given, which may be written in C.
     "concurrent.futures._base": "Future._invoke_callbacks",
     "logging": "Logger.addHandler Logger.removeHandler Logger.callHandlers Logger.setLevel"
-    " Logger.getEffectiveLevel"
+    " Logger.getEffectiveLevel Logger.hasHandlers"
     " Handler.setLevel Handler.setFormatter Filterer.addFilter Filterer.removeFilter"
     " Filterer.filter"
     " Handler.format Formatter.format"
