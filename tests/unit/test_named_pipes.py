@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -128,3 +129,23 @@ def test_a_file_on_a_pipe_has_its_name() -> None:
             assert names == [path]
 
     assert bohrbug.explore(program).verdict.kind is VerdictKind.HOLDS
+
+
+def test_somebody_outside_may_open_the_other_end(tmp_path: Path) -> None:
+    path = tmp_path / "pipe"
+    os.mkfifo(path)
+    texts: list[str] = []
+
+    def program() -> None:
+        together(lambda: texts.append(_read_file(str(path))))
+
+    with subprocess.Popen(
+        ["sh", "-c", 'while :; do echo text > "$1"; sleep 0.01; done', "sh", path]
+    ) as writer:
+        try:
+            result = bohrbug.explore(program, executions=3)
+        finally:
+            writer.kill()
+    assert not result.failures
+    # It writes once more if it comes back before the file is closed.
+    assert texts and all(text.startswith("text\n") for text in texts)

@@ -151,7 +151,7 @@ ROWS = (
     Row("os", both="read write", control="pipe close dup dup2 fdopen lockf@posix"),
     Row("os", control="eventfd_read@linux eventfd_write@linux"),
     Row("fcntl", control="fcntl@posix flock@posix lockf@posix"),
-    Row("os", control="open@posix"),
+    Row("os", control="mkfifo@posix open@posix"),
     Row("builtins", control="open@posix"),
     Row("io", control="open@posix"),
     Row("io", control=_FILES),

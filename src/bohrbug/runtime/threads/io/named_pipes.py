@@ -44,9 +44,11 @@ class _Pipe:
         readers: how often it was opened for reading.
         writers: how often somebody has begun to open it for writing.
         waiting: those who wait for a reader; each gets a descriptor in its list.
+        is_made_here: the test has made it, so that nobody outside is to open its other end.
     """
 
     def __init__(self) -> None:
+        self.is_made_here = False
         self.readers = 0
         self.writers = 0
         self.waiting: list[list[int]] = []
@@ -126,6 +128,7 @@ def _open_to_read(
         _wait(
             execution,
             state,
+            pipe,
             place,
             lambda: pipe.writers != before or is_ready(descriptor, READABLE),
         )
@@ -153,14 +156,14 @@ def _open_to_write(
 
     def has_reader() -> bool:
         # Who reads in another process gives nothing to those who wait here.
-        if not given and execution.outside.has_children:
+        if not given and (execution.outside.has_children or not pipe.is_made_here):
             with suppress(OSError):
                 given.append(opening(flags | _WITHOUT_WAITING))
         return bool(given)
 
     pipe.waiting.append(given)
     try:
-        _wait(execution, state, place, has_reader)
+        _wait(execution, state, pipe, place, has_reader)
     except BaseException:
         for descriptor in given:
             _real_close(descriptor)
@@ -171,16 +174,34 @@ def _open_to_write(
 
 
 def _wait(
-    execution: Execution, state: ResourceState, place: Any, ready: Callable[[], bool]
+    execution: Execution,
+    state: ResourceState,
+    pipe: _Pipe,
+    place: Any,
+    ready: Callable[[], bool],
 ) -> None:
-    """Wait as a task; only other processes may come from outside."""
+    """Wait as a task, for another one or for somebody outside."""
 
     def reach() -> Reach:
-        return Reach.FAR if execution.outside.has_children else Reach.LOCAL
+        is_ours = pipe.is_made_here and not execution.outside.has_children
+        return Reach.LOCAL if is_ours else Reach.FAR
 
     wait_until(execution, state, place, ready, None, reach)
     if execution.aborting:
         raise TaskKilled
+
+
+_real_mkfifo = os.mkfifo
+
+
+@patches.function(os, "mkfifo")
+def mkfifo(path: Any, mode: int = 0o666, *, dir_fd: Any = None) -> None:
+    """Stands for ``os.mkfifo``."""
+    _real_mkfifo(path, mode, dir_fd=dir_fd)
+    execution = controlled()
+    if execution is not None:
+        pipe = _pipe(execution, os.stat(path, dir_fd=dir_fd).st_ino)
+        pipe.is_made_here = True
 
 
 @patches.function(os, "open")

@@ -208,7 +208,9 @@ def with_pipe_file(stream: Any) -> Any:
     if isinstance(stream, io.TextIOWrapper):
         text = (stream.encoding, stream.errors, stream.line_buffering, stream.write_through)
         stream = stream.detach()
-    raw = stream.detach() if isinstance(stream, io.BufferedReader | io.BufferedWriter) else stream
+    raw: Any = (
+        stream.detach() if isinstance(stream, io.BufferedReader | io.BufferedWriter) else stream
+    )
     reading = raw.readable()
     ours: Any = PipeFile(_real_dup(raw.fileno()), "r" if reading else "w")
     if type(raw.name) is not int:
