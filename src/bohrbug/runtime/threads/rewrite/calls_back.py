@@ -14,12 +14,13 @@ from bohrbug.runtime.threads.rewrite import (
     item_functions,
     iteration,
     partials,
+    unknown,
 )
 from bohrbug.runtime.threads.rewrite.attributes import is_stored, read_kinds
 from bohrbug.runtime.threads.rewrite.classes import look_up
 from bohrbug.runtime.threads.rewrite.effects import FIRST, FOLDS, HELD, Effect
+from bohrbug.runtime.threads.rewrite.inspected import Inspecting
 from bohrbug.runtime.threads.rewrite.place import Place
-from bohrbug.runtime.threads.rewrite.unknown import CALLED
 
 
 def tell_given(
@@ -46,13 +47,13 @@ def tell_given(
     else:
         for function in arguments:
             if item_functions.is_in_c(function):
-                iteration.Calls.tell(function, (), place)
+                _tell_without_items(function, place)
 
 
 def tell_held(owner: Any, place: Place) -> None:
     """An object of C is about to work, and to call what it holds: handlers, hooks, callbacks."""
     for function in item_functions.held_by(owner):
-        iteration.Calls.tell(function, (), place)
+        _tell_without_items(function, place)
 
 
 def _tell_for_items(
@@ -64,7 +65,7 @@ def _tell_for_items(
     if items is None and arguments:
         items = [owner, *arguments]
     if items is None:
-        iteration.Calls.tell(function, (), place)
+        _tell_without_items(function, place)
         return
     for item in items:
         iteration.Calls.tell(function, (item,), place)
@@ -81,7 +82,7 @@ def _tell_fold(function: Any, arguments: tuple[Any, ...], place: Place) -> None:
         return
     items = item_functions.items_of(arguments[0])
     if items is None:
-        iteration.Calls.tell(function, (), place)
+        _tell_without_items(function, place)
         return
     for called, given in item_functions.folded(function, items, *arguments[1:2]):
         iteration.Calls.tell(called, given, place)
@@ -90,7 +91,19 @@ def _tell_fold(function: Any, arguments: tuple[Any, ...], place: Place) -> None:
 def tell_iterator(iterator: Any, place: Place) -> None:
     """An iterator is about to be advanced that calls a function in C: ``map(items.append, x)``."""
     for function, arguments in item_functions.calls_of(iterator):
-        iteration.Calls.tell(function, arguments, place)
+        if arguments:
+            iteration.Calls.tell(function, arguments, place)
+        else:
+            _tell_without_items(function, place)
+
+
+def _tell_without_items(function: Any, place: Place) -> None:
+    """A function in C will be called, with what is not known."""
+    if item_functions.depends_on_items(function):
+        name = unknown.name_of_function(function)
+        Inspecting.ask(f"{name}, which code in C calls,", place)
+    else:
+        iteration.Calls.tell(function, (), place)
 
 
 # --- Objects that stand for calls ----------------------------------------------------------------
@@ -101,7 +114,7 @@ def partial(callable_: Any, arguments: tuple[Any, ...], place: Place) -> None:
     if is_stored("keywords") or is_stored("__setstate__"):
         hooks.in_one_step(place, _tell_partial, callable_, place)
     inner = callable_.func
-    if CALLED[type(inner)]:
+    if unknown.CALLED[type(inner)]:
         iteration.Calls.tell(inner, partials.arguments(callable_.args, arguments), place)
 
 

@@ -73,6 +73,7 @@ CONSTRUCTORS: dict[type, int] = {
     **dict.fromkeys((itertools.product, itertools.permutations), 0),
     **dict.fromkeys((itertools.combinations, itertools.combinations_with_replacement), 0),
     **dict.fromkeys((collections.defaultdict, array.array), 1),
+    **dict.fromkeys((ExceptionGroup, BaseExceptionGroup), 1),
     # Made once, and never changed.
     **{vars(builtins)[name]: 0 for name in ("frozendict",) if name in vars(builtins)},
 }

@@ -14,7 +14,7 @@ import itertools
 import operator
 from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
-from types import BuiltinFunctionType, FunctionType, MethodType
+from types import BuiltinFunctionType, FunctionType, GeneratorType, MethodType
 from typing import Any
 
 from bohrbug.runtime.threads.rewrite import builtins_table as table
@@ -32,6 +32,10 @@ _CONTAINERS = frozenset({list, tuple, dict, set, frozenset, collections.deque, r
 _INDEXED = (list, tuple, range, str, bytes, collections.deque)
 _SPREADING = frozenset({itertools.starmap})
 _FOLDING = frozenset({itertools.accumulate})
+
+_IN_PLACE = frozenset(
+    vars(operator)[name] for name in names("iadd imul ior iand isub ixor iconcat")
+)
 
 _given: dict[int, Callable[..., Any]] = {}
 """By id of the place of a call that is about to be made: what it is given."""
@@ -75,6 +79,8 @@ def items_of(thing: Any) -> list[Any] | None:
     class_ = type(thing)
     if class_ in _CONTAINERS or class_ in families.DICT_VIEWS:
         return list(islice(thing, MOST_ITEMS))
+    if class_ is GeneratorType:
+        return _items_of_expression(thing)
     if table.ITERATORS[class_] not in (table.OVER_CONTAINER, table.OVER_NOTHING):
         return None
     try:
@@ -90,6 +96,35 @@ def items_of(thing: Any) -> list[Any] | None:
     if type(source) not in _INDEXED or backwards or len(sources) > 1:
         start = 0
     return list(islice(source, start, start + MOST_ITEMS))
+
+
+def _items_of_expression(generator: Any) -> list[Any] | None:
+    """What ``(each for each in things)`` goes through, and gives as it is, or not at all."""
+    frame = generator.gi_frame
+    code = generator.gi_code
+    if frame is None or code.co_name != "<genexpr>" or code.co_names or code.co_freevars:
+        # It looks something up, and may give that.
+        return None
+    source = frame.f_locals.get(".0")
+    return None if type(source) is GeneratorType else items_of(source)
+
+
+_LOOKING_AT_ATTRIBUTES = frozenset({operator.attrgetter, operator.itemgetter})
+_CHANGING = frozenset({getattr, setattr, delattr, operator.setitem, operator.delitem})
+
+
+def depends_on_items(function: Any) -> bool:
+    """Whether it matters, and is not known, what a function is called with.
+
+    Others only look at values, or are bound to what they access.
+    """
+    if type(function) is functools.partial:
+        return not function.args and depends_on_items(function.func)
+    if type(function) is BuiltinFunctionType:
+        return function in _CHANGING or function in _IN_PLACE
+    if type(function) is table.MethodDescriptor:
+        return families.CONTAINER[function.__objclass__]
+    return type(function) in _LOOKING_AT_ATTRIBUTES
 
 
 def calls_of(iterator: Any) -> Iterator[tuple[Callable[..., Any], Arguments]]:
@@ -154,13 +189,10 @@ def folded(
         value = _value_of(function, value, item)
 
 
-_IN_PLACE = frozenset(
-    vars(operator)[name] for name in names("iadd imul ior iand isub ixor iconcat")
-)
-
-
 def _value_of(function: Callable[..., Any], value: Any, item: Any) -> Any:
     """What a function would give, where that is seen without calling anything."""
+    if type(function) is not BuiltinFunctionType:
+        return None
     if function in _IN_PLACE:
         return value
     if function is operator.getitem:

@@ -21,7 +21,8 @@ _BY_MODULE = {
     "abc": "ABCMeta.register ABCMeta.__instancecheck__ ABCMeta.__subclasscheck__",
     # Looks for a member that a hook of the program may make, and store, in another task.
     "enum": "Enum.__new__",
-    "inspect": "getattr_static _check_instance getmembers _getmembers getmembers_static"
+    "inspect": "getgeneratorstate getcoroutinestate getasyncgenstate"
+    " getattr_static _check_instance getmembers _getmembers getmembers_static"
     " _signature_from_callable _signature_from_function unwrap get_annotations",
     "annotationlib": "get_annotations _get_dunder_annotations",
     "typing": "get_type_hints _ProtocolMeta.__instancecheck__",
