@@ -13,10 +13,13 @@ import ctypes
 import decimal
 import functools
 import heapq
+import inspect
 import itertools
 import json
+import logging
 import operator
 import re
+import socket
 import sqlite3
 import zoneinfo
 from collections.abc import Callable
@@ -356,3 +359,55 @@ def zone_made_by_two(guard: Guard) -> None:
 
     together(work, work)
     assert found[0] is found[1]
+
+
+def exceptions_of_a_group(guard: Guard) -> None:
+    """The group has one more the second time."""
+    errors = [ValueError()]
+    _looked_at_twice(
+        guard,
+        lambda: len(ExceptionGroup("several", errors).exceptions),
+        lambda: errors.append(ValueError()),
+    )
+
+
+def state_of_a_generator(guard: Guard) -> None:
+    """It has begun the second time."""
+    numbers = (number for number in [1, 2])
+    _looked_at_twice(guard, lambda: inspect.getgeneratorstate(numbers), lambda: next(numbers))
+
+
+def handlers_asked_for(guard: Guard) -> None:
+    """There is one the second time."""
+    logger = logging.Logger("asked")
+    _looked_at_twice(guard, logger.hasHandlers, lambda: logger.addHandler(logging.NullHandler()))
+
+
+def changes_of_a_connection(guard: Guard) -> None:
+    """There are more the second time."""
+    connection = sqlite3.connect(":memory:", check_same_thread=False)
+    connection.execute("create table numbers(number)")
+    _looked_at_twice(
+        guard,
+        lambda: connection.total_changes,
+        lambda: connection.execute("insert into numbers values (1)"),
+    )
+    connection.close()
+
+
+def lines_into_a_socket(guard: Guard) -> None:
+    """Two lines are mixed in the buffer of the stream that both have."""
+    ours, theirs = socket.socketpair()
+    stream = ours.makefile("w")
+
+    def send(text: str) -> None:
+        with guard:
+            stream.write(text)
+            stream.write("\n")
+            stream.flush()
+
+    together(lambda: send("a"), lambda: send("b"))
+    received = theirs.recv(10)
+    for each in (stream, ours, theirs):
+        each.close()
+    assert received in (b"a\nb\n", b"b\na\n")

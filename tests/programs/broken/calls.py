@@ -175,3 +175,28 @@ def cache_of_zones_emptied() -> None:
 def zone_made_by_two() -> None:
     """Both find that it is not in the cache of the class."""
     guarded_calls.zone_made_by_two(contextlib.nullcontext())
+
+
+def exceptions_of_a_group() -> None:
+    """The group has one more the second time."""
+    guarded_calls.exceptions_of_a_group(contextlib.nullcontext())
+
+
+def state_of_a_generator() -> None:
+    """It has begun the second time."""
+    guarded_calls.state_of_a_generator(contextlib.nullcontext())
+
+
+def handlers_asked_for() -> None:
+    """There is one the second time."""
+    guarded_calls.handlers_asked_for(contextlib.nullcontext())
+
+
+def changes_of_a_connection() -> None:
+    """There are more the second time."""
+    guarded_calls.changes_of_a_connection(contextlib.nullcontext())
+
+
+def lines_into_a_socket() -> None:
+    """Two lines are mixed in the buffer of the stream that both have."""
+    guarded_calls.lines_into_a_socket(contextlib.nullcontext())

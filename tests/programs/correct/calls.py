@@ -175,3 +175,28 @@ def locked_cache_of_zones_emptied() -> None:
 def locked_zone_made_by_two() -> None:
     """See ``guarded_calls.zone_made_by_two``: with a lock it is correct."""
     guarded_calls.zone_made_by_two(threading.Lock())
+
+
+def locked_exceptions_of_a_group() -> None:
+    """See ``guarded_calls.exceptions_of_a_group``: with a lock it is correct."""
+    guarded_calls.exceptions_of_a_group(threading.Lock())
+
+
+def locked_state_of_a_generator() -> None:
+    """See ``guarded_calls.state_of_a_generator``: with a lock it is correct."""
+    guarded_calls.state_of_a_generator(threading.Lock())
+
+
+def locked_handlers_asked_for() -> None:
+    """See ``guarded_calls.handlers_asked_for``: with a lock it is correct."""
+    guarded_calls.handlers_asked_for(threading.Lock())
+
+
+def locked_changes_of_a_connection() -> None:
+    """See ``guarded_calls.changes_of_a_connection``: with a lock it is correct."""
+    guarded_calls.changes_of_a_connection(threading.Lock())
+
+
+def locked_lines_into_a_socket() -> None:
+    """See ``guarded_calls.lines_into_a_socket``: with a lock it is correct."""
+    guarded_calls.lines_into_a_socket(threading.Lock())
