@@ -9,6 +9,8 @@ from bohrbug.runtime.threads.rewrite.classes import names
 _MATCH = "match" if sys.version_info < (3, 15) else "prefixmatch"
 """What ``re.match`` calls itself."""
 
+_ASYNC_STATE = " getasyncgenstate" if sys.version_info >= (3, 12) else ""
+
 _BY_MODULE = {
     # It calls what it was given, which may be written in C.
     "concurrent.futures._base": "Future._invoke_callbacks",
@@ -21,7 +23,7 @@ _BY_MODULE = {
     "abc": "ABCMeta.register ABCMeta.__instancecheck__ ABCMeta.__subclasscheck__",
     # Looks for a member that a hook of the program may make, and store, in another task.
     "enum": "Enum.__new__",
-    "inspect": "getgeneratorstate getcoroutinestate getasyncgenstate"
+    "inspect": f"getgeneratorstate getcoroutinestate{_ASYNC_STATE}"
     " getattr_static _check_instance getmembers _getmembers getmembers_static"
     " _signature_from_callable _signature_from_function unwrap get_annotations",
     "annotationlib": "get_annotations _get_dunder_annotations",
