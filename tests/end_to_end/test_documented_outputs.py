@@ -91,6 +91,7 @@ CASES = [
     ),
     Case("docs/tutorial.md"),
     Case(f"{HOW_TO}/async-tests.md", "Races over an await"),
+    Case(f"{HOW_TO}/async-tests.md", "Deadlocks"),
     Case(f"{HOW_TO}/choose-what-is-a-scheduling-point.md", tutorial=True),
     Case(f"{HOW_TO}/ci.md", "JSON", programs={"counter.py": "counter.py"}),
     Case(f"{HOW_TO}/data-races.md"),
