@@ -164,6 +164,15 @@ def test_a_session_that_prints_no_report_does_not_load_what_prints_them() -> Non
     assert told.stdout == "False\n"
 
 
+def test_commands_load_neither_debuggers_nor_other_formats_unless_they_are_asked_for() -> None:
+    words = "import sys, bohrbug.cli.commands; print(*sys.modules)"
+    told = subprocess.run([sys.executable, "-c", words], capture_output=True, text=True, check=True)
+    loaded = set(told.stdout.split())
+    assert "bohrbug.debugger.choice" in loaded
+    late = {"pdb", "debugpy", "bohrbug.debugger.remote", "bohrbug.report.formats.sarif"}
+    assert not loaded & late
+
+
 def test_only_one_module_knows_the_insides_of_pytest() -> None:
     for path in MODULES:
         if path.name == "internals.py":

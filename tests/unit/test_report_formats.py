@@ -11,10 +11,11 @@ import pysarif
 import pytest
 
 from bohrbug.exploration.result import Failure
-from bohrbug.report.formats import FORMATS
+from bohrbug.report.formats import FORMATS, in_format
 from bohrbug.report.formats.github import annotated_lines, summary
 from bohrbug.report.formats.mermaid import mermaid
-from bohrbug.report.formats.sarif import Told, sarif
+from bohrbug.report.formats.sarif import sarif
+from bohrbug.report.formats.told import Told
 from bohrbug.report.formats.trace_events import STEP, trace_events
 from tests.unit.report_samples import GOLD, lock_cycle, lost_notify, lost_update
 
@@ -198,5 +199,5 @@ def test_nothing_in_names_is_html_in_a_summary() -> None:
 
 def test_each_format_has_a_name() -> None:
     told = Told(lost_update(), "t")
-    for form in FORMATS.values():
-        assert form(told)
+    for name in FORMATS:
+        assert in_format(name, told)

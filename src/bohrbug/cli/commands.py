@@ -67,8 +67,8 @@ from bohrbug.paths import DIRECTORY, display_path
 from bohrbug.platforms.posix.command import KIND as NATIVE
 from bohrbug.platforms.threads.replaying import replay
 from bohrbug.platforms.threads.sights import sights_in_replay
-from bohrbug.report.formats import FORMATS
-from bohrbug.report.formats.sarif import Told
+from bohrbug.report.formats import FORMATS, in_format
+from bohrbug.report.formats.told import Told
 from bohrbug.report.replayed import failure_replayed, replay_words
 from bohrbug.report.text import render_failure
 from bohrbug.report.wording import plural
@@ -564,7 +564,7 @@ def explain(file: Path, full: bool, format_name: str, html: Path | None) -> None
     names = ", ".join(display_path(name) for name in edited)
     notes = [f"Edited since, and shown as recorded: {names}"] if edited else []
     if format_name != "text":
-        click.echo(FORMATS[format_name](Told(reproduction.failure, reproduction.test, command)))
+        click.echo(in_format(format_name, Told(reproduction.failure, reproduction.test, command)))
     else:
         render_failure(
             reproduction.failure,

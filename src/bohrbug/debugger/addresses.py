@@ -1,4 +1,4 @@
-"""Where an editor finds a replay."""
+"""Where an editor finds a replay, and what is raised if it can't."""
 
 from __future__ import annotations
 
@@ -14,6 +14,10 @@ class Address(NamedTuple):
     def __str__(self) -> str:
         host = f"[{self.host}]" if ":" in self.host else self.host
         return f"{host}:{self.port}"
+
+
+class DebugpyError(Exception):
+    """debugpy can't be used; the message says what to do."""
 
 
 DEFAULT_ADDRESS = Address("127.0.0.1", 5678)

@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Generator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from bohrbug.debugger.addresses import Address
-from bohrbug.debugger.remote import DebugpyError, RemoteDebugger
-from bohrbug.debugger.replay import ReplayDebugger
+from bohrbug.debugger.addresses import Address, DebugpyError
 from bohrbug.exploration.result import Failure
 from bohrbug.platforms.threads.replaying import Debugger
+
+if TYPE_CHECKING:
+    from bohrbug.debugger.remote import RemoteDebugger
+    from bohrbug.debugger.replay import ReplayDebugger
 
 __all__ = ["DebuggerChoice", "DebugpyError", "opened"]
 
@@ -49,8 +52,12 @@ def opened(
     """
     debugger: ReplayDebugger | RemoteDebugger | None = None
     if choice.address is not None:
+        from bohrbug.debugger.remote import RemoteDebugger
+
         debugger = RemoteDebugger(failure, choice.address, around)
     elif choice.pdb:
+        from bohrbug.debugger.replay import ReplayDebugger
+
         debugger = ReplayDebugger(failure, around)
     try:
         yield debugger

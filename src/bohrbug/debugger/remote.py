@@ -13,7 +13,7 @@ from pathlib import Path
 from types import FrameType, TracebackType
 from typing import Any
 
-from bohrbug.debugger.addresses import Address
+from bohrbug.debugger.addresses import Address, DebugpyError
 from bohrbug.debugger.stops import Goal, Stops, failed_in_words, program_part, stuck_at
 from bohrbug.exploration.result import Failure
 from bohrbug.model.outcome import Outcome
@@ -30,10 +30,6 @@ _OLDEST = (1, 8, 22)
 _INSTALL = "pip install 'bohrbug[debugpy]'"
 
 _Raised = tuple[type[BaseException], BaseException, TracebackType]
-
-
-class DebugpyError(Exception):
-    """debugpy can't be used; the message says what to do."""
 
 
 def load_debugpy() -> Any:

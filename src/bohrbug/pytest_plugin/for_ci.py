@@ -10,7 +10,8 @@ from pathlib import Path
 
 from bohrbug.exploration.reproduction import ReproductionError, read_reproduction
 from bohrbug.report.formats.github import annotated_lines, summary
-from bohrbug.report.formats.sarif import Told, sarif
+from bohrbug.report.formats.sarif import sarif
+from bohrbug.report.formats.told import Told
 
 
 def told_of(files: Sequence[str], replay: Mapping[str, str]) -> list[Told]:

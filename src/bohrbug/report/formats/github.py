@@ -7,7 +7,8 @@ from pathlib import Path
 
 from bohrbug.report.cause import cause_in_words
 from bohrbug.report.formats.mermaid import mermaid
-from bohrbug.report.formats.sarif import Told, location_of
+from bohrbug.report.formats.sarif import location_of
+from bohrbug.report.formats.told import Told
 from bohrbug.report.headline import failure_headline
 from bohrbug.report.naming import Names
 

@@ -12,13 +12,14 @@ import json
 from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from bohrbug.exploration.result import Failure
 from bohrbug.model.operation import Site, TaskId
 from bohrbug.model.outcome import OutcomeKind
 from bohrbug.model.trace import Trace
 from bohrbug.report.cause import cause_in_words
+from bohrbug.report.formats.told import Told
 from bohrbug.report.frames import program_frames, telling_frame
 from bohrbug.report.headline import failure_headline
 from bohrbug.report.naming import Names, task_order
@@ -39,20 +40,6 @@ _TITLES = {
     OutcomeKind.LEAK: "A thread does not end",
     OutcomeKind.CRASH: "The program crashes under some schedule",
 }
-
-
-class Told(NamedTuple):
-    """A failure, and how to call it.
-
-    Parameters:
-        failure: the failure.
-        test: its name.
-        replay: the command that replays it; may be empty.
-    """
-
-    failure: Failure
-    test: str
-    replay: str = ""
 
 
 def sarif(told: Sequence[Told], root: Path) -> str:
