@@ -9,6 +9,8 @@ chance there.
 from __future__ import annotations
 
 import inspect
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 from bohrbug.runtime.threads.control import controlled
@@ -45,21 +47,25 @@ def _wrap_queues(module: Any) -> None:
 
 @patches.when_imported("asyncio.locks")
 def _wrap_locks(module: Any) -> None:
-    _wrap_event(module.Event)
+    wrap_event(module.Event)
 
 
-@patches.when_imported("trio._sync")
-def _wrap_events_of_trio(module: Any) -> None:
-    _wrap_event(module.Event)
+def wrap_event(
+    event: Any, setting: Callable[[], AbstractContextManager[object]] = nullcontext
+) -> None:
+    """What is done before an event is set is known to who has waited for it, or asks for it.
 
-
-def _wrap_event(event: Any) -> None:
+    Parameters:
+        event: a class of events.
+        setting: entered while one is set.
+    """
     set_, is_set_, wait_ = event.set, event.is_set, event.wait
 
     @patches.method(event, "set")
     def set(self: Any) -> None:
         _tell(self)
-        set_(self)
+        with setting():
+            set_(self)
 
     @patches.method(event, "is_set")
     def is_set(self: Any) -> bool:

@@ -11,12 +11,14 @@ import itertools
 import random
 import sys
 import weakref
+from contextlib import AbstractContextManager, nullcontext
 from sys import _getframe
 from typing import Any
 
 from bohrbug.model.operation import TRIO_RUN
 from bohrbug.runtime.threads.control import controlled
 from bohrbug.runtime.threads.execution import Execution
+from bohrbug.runtime.threads.io.handing_on import wrap_event
 from bohrbug.runtime.threads.io.patches import patches
 from bohrbug.runtime.threads.loops.coroutines import place_in_program
 from bohrbug.runtime.threads.loops.tasks import loop_tasks_of
@@ -260,17 +262,22 @@ def _together(owner: Any, name: str, context: Any) -> None:
 
     @patches.method(owner, name)
     def wrapper(self: Any, *args: Any, **kwargs: Any) -> Any:
-        execution = controlled()
-        runner = None if execution is None else getattr(context, "runner", None)
-        if execution is None or runner is None:
+        with _becoming_ready_together(context):
             return original(self, *args, **kwargs)
-        with _turns_of(execution, runner).becoming_ready_together():
-            return original(self, *args, **kwargs)
+
+
+def _becoming_ready_together(context: Any) -> AbstractContextManager[object]:
+    execution = controlled()
+    runner = None if execution is None else getattr(context, "runner", None)
+    if execution is None or runner is None:
+        return nullcontext()
+    return _turns_of(execution, runner).becoming_ready_together()
 
 
 @patches.when_imported("trio._sync")
 def _wrap_events(module: Any) -> None:
-    _together(module.Event, "set", module._core._run.GLOBAL_RUN_CONTEXT)
+    context = module._core._run.GLOBAL_RUN_CONTEXT
+    wrap_event(module.Event, lambda: _becoming_ready_together(context))
 
 
 @patches.when_imported("trio._sync")
