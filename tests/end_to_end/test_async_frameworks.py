@@ -47,7 +47,7 @@ def test_anyio(async_folder: AsyncFolder) -> None:
             assert log.count("set up") == log.count("torn down") > 20
         """,
     )
-    done = async_folder.explore("--bohrbug-executions=100", plugin="anyio")
+    done = async_folder.explore("--bohrbug-executions=100", "--bohrbug-seconds=4", plugin="anyio")
     assert "2 failed, 3 passed" in done.out, done.out
     for backend in ("asyncio", "trio"):
         assert f"test_race[{backend}] - AssertionError: assert 1 == 2" in done.out
@@ -153,7 +153,7 @@ def test_pytest_trio(async_folder: AsyncFolder) -> None:
             await trio.lowlevel.checkpoint()
         """,
     )
-    done = async_folder.explore("-v", plugin="trio")
+    done = async_folder.explore("-v", "--bohrbug-seconds=4", plugin="trio")
     assert "2 failed, 2 passed" in done.out, done.out
     assert "AssertionError: assert [2, 1] == [1, 2]" in done.out
     assert "(append) is late, and task" in " ".join(done.out.split())
