@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import queue
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
@@ -270,3 +272,19 @@ def test_a_failure_of_the_first_execution_is_explained_by_data_all_the_same() ->
     assert failure.cause.strength is Strength.EXACT
     (ordering,) = failure.cause.orderings
     assert (ordering.first.kind.name, ordering.second.kind.name) == ("read", "write")
+
+
+def _one_call_fails_unseen() -> None:
+    results: queue.Queue[float] = queue.Queue()
+    with ThreadPoolExecutor(2) as pool:
+        for number in (2, 0):
+            pool.submit(lambda number=number: results.put(10 / number))
+        for _ in range(2):
+            results.get()
+
+
+def test_in_how_many_threads_a_pool_waits_does_not_make_another_deadlock() -> None:
+    """It starts a second thread only if the first is busy, and deadlocks all the same."""
+    (failure,) = bohrbug.explore(_one_call_fails_unseen).failures
+    assert failure.cause is not None
+    assert failure.cause.strength is Strength.ALWAYS

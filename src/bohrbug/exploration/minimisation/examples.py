@@ -11,7 +11,7 @@ from bohrbug.exploration.minimisation.candidates import Candidates
 from bohrbug.model.history import History, data_choices, history_of
 from bohrbug.model.operation import TaskId
 from bohrbug.model.ordering import Event, Ordering
-from bohrbug.model.outcome import OutcomeKind
+from bohrbug.model.outcome import Outcome, OutcomeKind
 from bohrbug.model.trace import Trace
 
 MOST_RENAMINGS = 24
@@ -76,6 +76,17 @@ def renamed(ordering: Ordering, renaming: Renaming) -> Ordering:
     return Ordering(event(ordering.first), event(ordering.second))
 
 
+def way_of_failing(outcome: Outcome) -> tuple[object, ...]:
+    """What makes two failures the same to whoever asks for their cause.
+
+    As :meth:`~bohrbug.model.outcome.Outcome.signature`, but for the number of tasks that wait: in
+    how many threads a pool waits for work says nothing of the reason of a deadlock.
+    """
+    if outcome.kind in (OutcomeKind.DEADLOCK, OutcomeKind.LEAK):
+        return (outcome.kind, frozenset(b.operation.kind.name for b in outcome.blocked))
+    return outcome.signature()
+
+
 @dataclass(frozen=True, slots=True)
 class Example:
     """An execution: when its events happened, and whether it failed as the explained one did."""
@@ -95,7 +106,7 @@ class Examples:
     """
 
     def __init__(self, failing: Trace) -> None:
-        self._signature = failing.outcome.signature()
+        self._way = way_of_failing(failing.outcome)
         self.values = data_choices(failing)
         self._values = dict(self.values)
         self._known: set[int] = set()
@@ -115,7 +126,7 @@ class Examples:
         if schedule in self._known:
             return False
         self._known.add(schedule)
-        failed = trace.outcome.signature() == self._signature
+        failed = way_of_failing(trace.outcome) == self._way
         self.all.append(Example(history_of(trace), failed))
         if not failed:
             self.candidates.learn(trace)
