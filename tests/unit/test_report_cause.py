@@ -288,3 +288,17 @@ def test_in_how_many_threads_a_pool_waits_does_not_make_another_deadlock() -> No
     (failure,) = bohrbug.explore(_one_call_fails_unseen).failures
     assert failure.cause is not None
     assert failure.cause.strength is Strength.ALWAYS
+    text = " ".join(failure_text(failure, width=200).split())
+    assert "ended a call by an exception that nobody has asked its future for" in text
+    assert "ZeroDivisionError: division by zero" in text
+
+
+def test_of_exceptions_that_somebody_was_told_of_a_deadlock_says_nothing() -> None:
+    def test() -> None:
+        with ThreadPoolExecutor(1) as pool:
+            with pytest.raises(ZeroDivisionError):
+                pool.submit(lambda: 1 / 0).result()
+            queue.Queue[int]().get()
+
+    (failure,) = bohrbug.explore(test).failures
+    assert "ZeroDivisionError" not in failure_text(failure)

@@ -18,6 +18,7 @@ from bohrbug.monitors.outcomes import (
 )
 from bohrbug.runtime.policies import Asked
 from bohrbug.runtime.threads.execution import Execution
+from bohrbug.runtime.threads.kept_errors import kept_in
 from bohrbug.runtime.threads.loops.awaiting import awaiting
 from bohrbug.runtime.threads.queues import holders_of_mutex
 from bohrbug.runtime.threads.stacks import stack_of
@@ -68,7 +69,7 @@ class ThreadExplainer:
             _Waiting(each.task, each.holders, None, each.stack, each.holding) for each in in_loops
         ]
         failed = [] if execution.loops is None else execution.loops.failed()
-        ended = _how_they_failed(failed)
+        ended = _how_they_failed(failed, kept_in(execution))
         key = (test_has_ended, ended, *outside, *(each.key() for each in waits))
         known = self._known.get(key)
         if known is None:
@@ -100,12 +101,18 @@ class ThreadExplainer:
         return ASKED
 
 
-def _how_they_failed(failed: Sequence[tuple[Task, BaseException]]) -> str:
-    """The tracebacks of tasks that have ended by exceptions of which nobody was told."""
-    return "\n".join(
+def _how_they_failed(failed: Sequence[tuple[Task, BaseException]], kept: Sequence[str]) -> str:
+    """The tracebacks of tasks and calls that have ended by exceptions of which nobody was told.
+
+    Parameters:
+        failed: tasks of event loops, with their exceptions.
+        kept: what futures keep, in words.
+    """
+    of_tasks = [
         f"Task {task.id} ended by an exception that nobody has retrieved:\n{formatted(error)}"
         for task, error in failed[:_MOST_FAILED]
-    )
+    ]
+    return "\n".join([*of_tasks, *kept][:_MOST_FAILED])
 
 
 def _deadlocked(execution: Execution) -> list[Task]:

@@ -12,7 +12,7 @@ from typing import Any
 
 from bohrbug.model.operation import INSPECT, JOIN, PUT, RESOLVE, RESULT, SHUTDOWN, kind_named
 from bohrbug.runtime.interposed import CONTROL, wrapped_alike
-from bohrbug.runtime.threads import thread_functions
+from bohrbug.runtime.threads import kept_errors, thread_functions
 from bohrbug.runtime.threads.control import controlled
 from bohrbug.runtime.threads.execution import Execution
 from bohrbug.runtime.threads.handed_over import HandedOver
@@ -142,6 +142,8 @@ def _wrap_waiting(name: str) -> None:
             elif not task.inside:
                 execution.perform(INSPECT, state, place, lambda: _is_free(self, task))
                 execution.observe(state, place)
+        if self._state in _DONE:
+            kept_errors.ask(self)
         task.inside += 1
         try:
             return original(self, 0 if timeout is not None else None)
@@ -160,6 +162,9 @@ _invoke_callbacks = _Future._invoke_callbacks  # type: ignore[attr-defined]
 
 @patches.method(_Future, "_invoke_callbacks")
 def _invoke(self: Any) -> None:
+    execution = controlled()
+    if execution is not None:
+        kept_errors.keep(execution, self)
     _outside(_invoke_callbacks, self)
 
 

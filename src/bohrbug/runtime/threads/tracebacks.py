@@ -47,7 +47,12 @@ def formatted(error: BaseException) -> str:
     ):
         return _formatted_anew(error)
     error_only = traceback.TracebackException(type(error), error, None)
-    return _HEADER + _stack_text(error.__traceback__) + "".join(error_only.format_exception_only())
+    return stack_in_words(error.__traceback__) + "".join(error_only.format_exception_only())
+
+
+def stack_in_words(tb: TracebackType | None) -> str:
+    """The stack of a traceback as Python prints it; runs no code of the program."""
+    return _HEADER + _stack_text(tb)
 
 
 def _places(tb: TracebackType | None) -> Iterator[tuple[CodeType, int]]:

@@ -1,0 +1,70 @@
+"""Exceptions that futures keep and that nobody has asked them for: a deadlock tells of them.
+
+Neither a future nor its exception is held for that, as both keep objects of the program alive.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from bohrbug.runtime.threads.execution import Execution
+from bohrbug.runtime.threads.tracebacks import stack_in_words
+
+_PLAIN = (str, int, float, bool, type(None))
+_PRINTED_BY_PYTHON = (BaseException.__str__, KeyError.__str__, OSError.__str__)
+
+
+class _Kept:
+    """What futures keep in one execution: by their identities who ended by what.
+
+    Parameters:
+        serial: of the execution.
+    """
+
+    def __init__(self, serial: int) -> None:
+        self.serial = serial
+        self.by_future: dict[int, str] = {}
+
+
+_kept = _Kept(-1)
+
+
+def keep(execution: Execution, future: Any) -> None:
+    """A future has its result, or an exception."""
+    global _kept
+    serial = execution.resources.serial
+    if _kept.serial != serial:
+        _kept = _Kept(serial)
+    error = future._exception
+    if error is None:
+        # Another one may have had its identity.
+        _kept.by_future.pop(id(future), None)
+        return
+    stack = stack_in_words(error.__traceback__)
+    _kept.by_future[id(future)] = (
+        f"Task {execution.current.id} ended a call by an exception that nobody has asked its"
+        f" future for:\n{stack}{_in_words(error)}\n"
+    )
+
+
+def ask(future: Any) -> None:
+    """Somebody is told of what a future keeps."""
+    _kept.by_future.pop(id(future), None)
+
+
+def kept_in(execution: Execution) -> list[str]:
+    """What futures keep by now, in words and with tracebacks."""
+    if _kept.serial != execution.resources.serial:
+        return []
+    return [*_kept.by_future.values()]
+
+
+def _in_words(error: BaseException) -> str:
+    """As Python prints it, unless that would run code of the program."""
+    cls = type(error)
+    name = cls.__qualname__
+    is_printed_by_python = cls.__str__ in _PRINTED_BY_PYTHON
+    if not is_printed_by_python or not all(type(each) in _PLAIN for each in error.args):
+        return name
+    words = str(error)
+    return f"{name}: {words}" if words else name
