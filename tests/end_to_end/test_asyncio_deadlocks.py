@@ -141,7 +141,7 @@ async def _worker_dies() -> None:
 
 def test_a_task_that_has_failed_is_told_of() -> None:
     _, report = _stuck(_worker_dies)
-    assert "ended by an exception that nobody has retrieved" in report
+    assert "ended with an exception that nobody has retrieved" in report
     assert 'raise ValueError("two")' in report
     assert "waits for Queue queue" in report
 

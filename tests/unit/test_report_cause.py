@@ -289,7 +289,7 @@ def test_in_how_many_threads_a_pool_waits_does_not_make_another_deadlock() -> No
     assert failure.cause is not None
     assert failure.cause.strength is Strength.ALWAYS
     text = " ".join(failure_text(failure, width=200).split())
-    assert "ended a call by an exception that nobody has asked its future for" in text
+    assert "ended with an exception that nobody has asked its future for" in text
     assert "ZeroDivisionError: division by zero" in text
 
 

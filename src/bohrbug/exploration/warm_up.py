@@ -15,8 +15,8 @@ MOST = 6
 """Executions before the strategy has its turn."""
 
 LEFT_BEHIND = (
-    "the test leaves something behind that changes its next execution, in a global, say: it failed "
-    "again, but by other steps than at first; let each execution make what it changes"
+    "the test leaves something behind, in a global, say, that changes its next execution: it "
+    "failed again, but by other steps than at first; create what it changes within the test"
 )
 
 

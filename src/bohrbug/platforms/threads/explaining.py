@@ -29,7 +29,7 @@ _MOST_WAITING = 200
 """Tasks among which circles are looked for, whenever an exception leaves a task."""
 
 _MOST_FAILED = 3
-"""Tasks that have ended by exceptions, of which a deadlock tells."""
+"""Tasks that have ended with exceptions, of which a deadlock tells."""
 
 _STUCK_KEPT = 1_000
 """States in which no task could go on that are recognised."""
@@ -102,14 +102,14 @@ class ThreadExplainer:
 
 
 def _how_they_failed(failed: Sequence[tuple[Task, BaseException]], kept: Sequence[str]) -> str:
-    """The tracebacks of tasks and calls that have ended by exceptions of which nobody was told.
+    """The tracebacks of tasks and calls that have ended with exceptions that nobody was told of.
 
     Parameters:
         failed: tasks of event loops, with their exceptions.
         kept: what futures keep, in words.
     """
     of_tasks = [
-        f"Task {task.id} ended by an exception that nobody has retrieved:\n{formatted(error)}"
+        f"Task {task.id} ended with an exception that nobody has retrieved:\n{formatted(error)}"
         for task, error in failed[:_MOST_FAILED]
     ]
     return "\n".join([*of_tasks, *kept][:_MOST_FAILED])

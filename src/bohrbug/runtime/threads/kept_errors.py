@@ -42,7 +42,7 @@ def keep(execution: Execution, future: Any) -> None:
         return
     stack = stack_in_words(error.__traceback__)
     _kept.by_future[id(future)] = (
-        f"Task {execution.current.id} ended a call by an exception that nobody has asked its"
+        f"A call in task {execution.current.id} ended with an exception that nobody has asked its"
         f" future for:\n{stack}{_in_words(error)}\n"
     )
 

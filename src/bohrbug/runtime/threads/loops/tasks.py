@@ -171,7 +171,7 @@ class LoopTasks:
         return found
 
     def failed(self) -> list[tuple[Task, BaseException]]:
-        """The asyncio tasks that have ended by an exception that nobody has retrieved."""
+        """The asyncio tasks that have ended with an exception that nobody has retrieved."""
         asyncio_tasks = [(reference(), task) for reference, task in self._of_asyncio.values()]
         return [
             (task, each._exception)
