@@ -9,13 +9,14 @@ import sys
 import threading
 import time
 from collections.abc import Generator
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from bohrbug.live import addresses, listener
+from bohrbug.live import addresses, attaching, listener
 from bohrbug.live.addresses import AttachError, check_private, find_address, make_address
 from bohrbug.live.figures import Figures
 from bohrbug.live.harm import End
@@ -152,7 +153,9 @@ def call(opened: listener.Listener, message: bytes) -> socket.socket:
     connection = socket.socket(socket.AF_UNIX)
     connection.settimeout(20)
     connection.connect(str(opened.path))
-    connection.sendall(message)
+    # Who is refused may be told so before it has said anything.
+    with suppress(BrokenPipeError):
+        connection.sendall(message)
     return connection
 
 
@@ -231,6 +234,21 @@ def test_another_user_is_refused(
     with call(opened, ASK) as connection:
         assert answer(connection)[0] is MessageKind.REFUSED
     assert opened.client is None
+
+
+@on_linux
+def test_who_is_refused_before_it_has_asked_is_told_why(
+    opened: listener.Listener, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def late(*message: Any) -> bytes:
+        time.sleep(0.2)
+        return encoded(*message)
+
+    monkeypatch.setattr(listener, "peer_of", lambda connection: (7, os.geteuid() + 1))
+    monkeypatch.setattr(attaching, "encoded", late)
+    with attaching.Attaching(os.getpid(), AttachRequest(LiveOptions())) as refused:
+        with pytest.raises(AttachError, match="the service is not user"):
+            list(refused.events())
 
 
 @on_linux

@@ -7,6 +7,7 @@ import pwd
 import select
 import socket
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -55,7 +56,9 @@ class Attaching:
     def __init__(self, process: int, wanted: AttachRequest) -> None:
         self._process = process
         self._connection = _connect(process)
-        self._connection.sendall(encoded(MessageKind.ATTACH, wanted.to_json()))
+        # A service may refuse whoever connects before it is asked: then it has said so already.
+        with suppress(BrokenPipeError):
+            self._connection.sendall(encoded(MessageKind.ATTACH, wanted.to_json()))
 
     def __enter__(self) -> Self:
         return self
