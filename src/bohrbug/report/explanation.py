@@ -46,7 +46,9 @@ class _Mentioned:
         return f"task {self._names.task(task)}"
 
 
-def _timeout_clause(trace: Trace, story: Story, names: Names, mentioned: _Mentioned) -> str:
+def _timeout_clause(
+    trace: Trace, story: Story, steps: TaskSteps, names: Names, mentioned: _Mentioned
+) -> str:
     operation = trace.operations[story.step]
     site = names.site(operation)
     at = f" at {names.place(site)}" if site is not None else ""
@@ -57,7 +59,7 @@ def _timeout_clause(trace: Trace, story: Story, names: Names, mentioned: _Mentio
     more = len(trace.enabled[story.step]) - 2
     if more > 0:
         who = ", ".join([*others, f"{more} more"])
-    slept = sleep_ended_by(trace, TaskSteps(trace), story.step)
+    slept = sleep_ended_by(trace, steps, story.step)
     if slept is not None:
         at = names.at(slept.operation)
         return f"the sleep of {mentioned(slept.task)}{at} ends although {who} could still run"
@@ -121,7 +123,7 @@ def _late_clause(trace: Trace, told: Sequence[Story], names: Names, mentioned: _
 
 
 def _clauses(
-    trace: Trace, told: Sequence[Story], names: Names, mentioned: _Mentioned
+    trace: Trace, told: Sequence[Story], steps: TaskSteps, names: Names, mentioned: _Mentioned
 ) -> Iterator[str]:
     """One clause for each preemption; one for all those by which one task is late for another."""
 
@@ -136,7 +138,7 @@ def _clauses(
         if story.late:
             yield _late_clause(trace, stories_told, names, mentioned)
         elif story.timeout:
-            yield _timeout_clause(trace, story, names, mentioned)
+            yield _timeout_clause(trace, story, steps, names, mentioned)
         else:
             yield _preemption_clause(trace, story, names, mentioned)
 
@@ -327,7 +329,7 @@ def explain(
         return f"{verb} {_without_preemption(trace, steps, names)}.{faults}"
     mentioned = _Mentioned(names)
     limit = 3
-    clauses = list(_clauses(trace, told, names, mentioned))
+    clauses = list(_clauses(trace, told, steps, names, mentioned))
     opening = f"{example} " if as_example else f"{verb} when "
     text = opening + "; and then ".join(clauses[:limit])
     if len(clauses) > limit:

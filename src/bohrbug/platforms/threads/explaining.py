@@ -18,7 +18,7 @@ from bohrbug.monitors.outcomes import (
 )
 from bohrbug.runtime.policies import Asked
 from bohrbug.runtime.threads.execution import Execution
-from bohrbug.runtime.threads.kept_errors import kept_in
+from bohrbug.runtime.threads.kept_errors import kept_by_now
 from bohrbug.runtime.threads.loops.awaiting import awaiting
 from bohrbug.runtime.threads.queues import holders_of_mutex
 from bohrbug.runtime.threads.stacks import stack_of
@@ -69,7 +69,7 @@ class ThreadExplainer:
             _Waiting(each.task, each.holders, None, each.stack, each.holding) for each in in_loops
         ]
         failed = [] if execution.loops is None else execution.loops.failed()
-        ended = _how_they_failed(failed, kept_in(execution))
+        ended = _how_they_failed(failed, kept_by_now())
         key = (test_has_ended, ended, *outside, *(each.key() for each in waits))
         known = self._known.get(key)
         if known is None:

@@ -8,40 +8,27 @@ from __future__ import annotations
 from typing import Any
 
 from bohrbug.runtime.threads.execution import Execution
+from bohrbug.runtime.threads.leftovers import forgotten_afterwards
 from bohrbug.runtime.threads.tracebacks import stack_in_words
 
 _PLAIN = (str, int, float, bool, type(None))
 _PRINTED_BY_PYTHON = (BaseException.__str__, KeyError.__str__, OSError.__str__)
 
 
-class _Kept:
-    """What futures keep in one execution: by their identities who ended by what.
-
-    Parameters:
-        serial: of the execution.
-    """
-
-    def __init__(self, serial: int) -> None:
-        self.serial = serial
-        self.by_future: dict[int, str] = {}
-
-
-_kept = _Kept(-1)
+_kept: dict[int, str] = {}
+"""By the identities of futures: who ended with what, in words."""
+forgotten_afterwards(_kept)
 
 
 def keep(execution: Execution, future: Any) -> None:
     """A future has its result, or an exception."""
-    global _kept
-    serial = execution.resources.serial
-    if _kept.serial != serial:
-        _kept = _Kept(serial)
     error = future._exception
     if error is None:
         # Another one may have had its identity.
-        _kept.by_future.pop(id(future), None)
+        _kept.pop(id(future), None)
         return
     stack = stack_in_words(error.__traceback__)
-    _kept.by_future[id(future)] = (
+    _kept[id(future)] = (
         f"A call in task {execution.current.id} ended with an exception that nobody has asked its"
         f" future for:\n{stack}{_in_words(error)}\n"
     )
@@ -49,14 +36,12 @@ def keep(execution: Execution, future: Any) -> None:
 
 def ask(future: Any) -> None:
     """Somebody is told of what a future keeps."""
-    _kept.by_future.pop(id(future), None)
+    _kept.pop(id(future), None)
 
 
-def kept_in(execution: Execution) -> list[str]:
-    """What futures keep by now, in words and with tracebacks."""
-    if _kept.serial != execution.resources.serial:
-        return []
-    return [*_kept.by_future.values()]
+def kept_by_now() -> list[str]:
+    """What futures keep in this execution, in words and with tracebacks."""
+    return [*_kept.values()]
 
 
 def _in_words(error: BaseException) -> str:

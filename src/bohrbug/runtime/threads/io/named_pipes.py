@@ -26,8 +26,8 @@ from bohrbug.runtime.threads.io.opened import note_opened
 from bohrbug.runtime.threads.io.patches import patches
 from bohrbug.runtime.threads.io.pipes import with_pipe_file
 from bohrbug.runtime.threads.io.waiting import READABLE, is_ready, wait_until
+from bohrbug.runtime.threads.leftovers import forgotten_afterwards
 from bohrbug.runtime.threads.replacement import Function
-from bohrbug.runtime.threads.resources import ResourceState
 from bohrbug.runtime.threads.synchronizers import place_of
 from bohrbug.runtime.threads.task import TaskKilled
 
@@ -41,7 +41,6 @@ class _Pipe:
     """What has been opened of a named pipe in an execution.
 
     Attributes:
-        readers: how often it was opened for reading.
         writers: how often somebody has begun to open it for writing.
         waiting: those who wait for a reader; each gets a descriptor in its list.
         is_made_here: the test has made it, so that nobody outside is to open its other end.
@@ -49,27 +48,13 @@ class _Pipe:
 
     def __init__(self) -> None:
         self.is_made_here = False
-        self.readers = 0
         self.writers = 0
         self.waiting: list[list[int]] = []
 
 
-class _Pipes:
-    """Those of one execution, by their inodes."""
-
-    def __init__(self, serial: int) -> None:
-        self.serial = serial
-        self.by_inode: dict[int, _Pipe] = {}
-
-
-_pipes = _Pipes(-1)
-
-
-def _pipe(execution: Execution, inode: int) -> _Pipe:
-    global _pipes
-    if _pipes.serial != execution.resources.serial:
-        _pipes = _Pipes(execution.resources.serial)
-    return _pipes.by_inode.setdefault(inode, _Pipe())
+_pipes: dict[int, _Pipe] = {}
+"""By their inodes."""
+forgotten_afterwards(_pipes)
 
 
 def _inode_of_pipe(path: Any, flags: int, folder: int | None) -> int | None:
@@ -84,111 +69,99 @@ def _inode_of_pipe(path: Any, flags: int, folder: int | None) -> int | None:
     return status.st_ino if stat.S_ISFIFO(status.st_mode) else None
 
 
-def _open_pipe(
-    execution: Execution, inode: int, flags: int, place: Any, opening: Callable[[int], int]
-) -> int:
-    """Open a named pipe, and wait for the other end.
+class _Opening:
+    """A task opens a named pipe.
 
     Parameters:
+        execution: the execution.
         inode: of the pipe.
         flags: as ``os.open`` takes them.
         place: where.
-        opening: opens it with other flags.
+        open_as: opens it with other flags.
     """
-    state = channel_of_pipe(execution, inode, place)
-    if not execution.current.inside:
-        execution.perform(EXTERNAL, state, place)
-    pipe = _pipe(execution, inode)
-    if flags & os.O_ACCMODE == os.O_WRONLY:
-        pipe.writers += 1
-        descriptor = _open_to_write(execution, state, pipe, place, opening, flags)
-    else:
-        descriptor = _open_to_read(execution, state, pipe, place, opening, flags)
-    os.set_blocking(descriptor, True)
-    return descriptor
 
+    def __init__(
+        self,
+        execution: Execution,
+        inode: int,
+        flags: int,
+        place: Any,
+        open_as: Callable[[int], int],
+    ) -> None:
+        self._execution = execution
+        self._pipe = _pipes.setdefault(inode, _Pipe())
+        self._state = channel_of_pipe(execution, inode, place)
+        self._flags = flags
+        self._place = place
+        self._open_as = open_as
 
-def _open_to_read(
-    execution: Execution,
-    state: ResourceState,
-    pipe: _Pipe,
-    place: Any,
-    opening: Callable[[int], int],
-    flags: int,
-) -> int:
-    descriptor = opening(flags | _WITHOUT_WAITING)
-    pipe.readers += 1
-    for given in pipe.waiting:
-        given.append(opening(flags & ~os.O_ACCMODE | os.O_WRONLY | _WITHOUT_WAITING))
-    if pipe.waiting or reach_of(execution, descriptor) is Reach.LOCAL:
-        pipe.waiting.clear()
+    def descriptor(self) -> int:
+        """The open pipe, once the other end was opened, too."""
+        execution = self._execution
+        if not execution.current.inside:
+            execution.perform(EXTERNAL, self._state, self._place)
+        is_for_writing = self._flags & os.O_ACCMODE == os.O_WRONLY
+        descriptor = self._for_writing() if is_for_writing else self._for_reading()
+        os.set_blocking(descriptor, True)
         return descriptor
-    before = pipe.writers
-    try:
-        _wait(
-            execution,
-            state,
-            pipe,
-            place,
-            lambda: pipe.writers != before or is_ready(descriptor, READABLE),
-        )
-    except BaseException:
-        _real_close(descriptor)
-        raise
-    return descriptor
 
-
-def _open_to_write(
-    execution: Execution,
-    state: ResourceState,
-    pipe: _Pipe,
-    place: Any,
-    opening: Callable[[int], int],
-    flags: int,
-) -> int:
-    given: list[int] = []
-
-    try:
-        return opening(flags | _WITHOUT_WAITING)
-    except OSError as error:
-        if error.errno != errno.ENXIO:
-            raise
-
-    def has_reader() -> bool:
-        # Who reads in another process gives nothing to those who wait here.
-        if not given and (execution.outside.has_children or not pipe.is_made_here):
-            with suppress(OSError):
-                given.append(opening(flags | _WITHOUT_WAITING))
-        return bool(given)
-
-    pipe.waiting.append(given)
-    try:
-        _wait(execution, state, pipe, place, has_reader)
-    except BaseException:
-        for descriptor in given:
+    def _for_reading(self) -> int:
+        pipe = self._pipe
+        descriptor = self._open_as(self._flags | _WITHOUT_WAITING)
+        for given in pipe.waiting:
+            for_writing = self._flags & ~os.O_ACCMODE | os.O_WRONLY | _WITHOUT_WAITING
+            given.append(self._open_as(for_writing))
+        if pipe.waiting or reach_of(self._execution, descriptor) is Reach.LOCAL:
+            pipe.waiting.clear()
+            return descriptor
+        before = pipe.writers
+        try:
+            self._wait(lambda: pipe.writers != before or is_ready(descriptor, READABLE))
+        except BaseException:
             _real_close(descriptor)
-        raise
-    finally:
-        pipe.waiting[:] = [each for each in pipe.waiting if each is not given]
-    return given[0]
+            raise
+        return descriptor
 
+    def _for_writing(self) -> int:
+        execution, pipe = self._execution, self._pipe
+        flags = self._flags | _WITHOUT_WAITING
+        pipe.writers += 1
+        try:
+            return self._open_as(flags)
+        except OSError as error:
+            if error.errno != errno.ENXIO:
+                raise
+        given: list[int] = []
 
-def _wait(
-    execution: Execution,
-    state: ResourceState,
-    pipe: _Pipe,
-    place: Any,
-    ready: Callable[[], bool],
-) -> None:
-    """Wait as a task, for another one or for somebody outside."""
+        def has_reader() -> bool:
+            # Who reads in another process gives nothing to those who wait here.
+            if not given and (execution.outside.has_children or not pipe.is_made_here):
+                with suppress(OSError):
+                    given.append(self._open_as(flags))
+            return bool(given)
 
-    def reach() -> Reach:
-        is_ours = pipe.is_made_here and not execution.outside.has_children
-        return Reach.LOCAL if is_ours else Reach.FAR
+        pipe.waiting.append(given)
+        try:
+            self._wait(has_reader)
+        except BaseException:
+            for descriptor in given:
+                _real_close(descriptor)
+            raise
+        finally:
+            pipe.waiting[:] = [each for each in pipe.waiting if each is not given]
+        return given[0]
 
-    wait_until(execution, state, place, ready, None, reach)
-    if execution.aborting:
-        raise TaskKilled
+    def _wait(self, ready: Callable[[], bool]) -> None:
+        """Wait as a task, for another one or for somebody outside."""
+        execution, pipe = self._execution, self._pipe
+
+        def reach() -> Reach:
+            is_ours = pipe.is_made_here and not execution.outside.has_children
+            return Reach.LOCAL if is_ours else Reach.FAR
+
+        wait_until(execution, self._state, self._place, ready, None, reach)
+        if execution.aborting:
+            raise TaskKilled
 
 
 _real_mkfifo = os.mkfifo
@@ -200,7 +173,7 @@ def mkfifo(path: Any, mode: int = 0o666, *, dir_fd: Any = None) -> None:
     _real_mkfifo(path, mode, dir_fd=dir_fd)
     execution = controlled()
     if execution is not None:
-        pipe = _pipe(execution, os.stat(path, dir_fd=dir_fd).st_ino)
+        pipe = _pipes.setdefault(os.stat(path, dir_fd=dir_fd).st_ino, _Pipe())
         pipe.is_made_here = True
 
 
@@ -211,13 +184,13 @@ def open_descriptor(path: Any, flags: Any, mode: int = 0o777, *, dir_fd: Any = N
     inode = None if execution is None else _inode_of_pipe(path, flags, dir_fd)
     if execution is None or inode is None:
         return _real_open(path, flags, mode, dir_fd=dir_fd)
-    return _open_pipe(
+    return _Opening(
         execution,
         inode,
         flags,
         place_of(_getframe(2)),
         lambda wanted: _real_open(path, wanted, mode, dir_fd=dir_fd),
-    )
+    ).descriptor()
 
 
 _ONE_WAY = {"r": os.O_RDONLY, "w": os.O_WRONLY, "a": os.O_WRONLY}
@@ -247,9 +220,9 @@ def open_file(
     place = place_of(_getframe(2))
 
     def open_it(path: Any, wanted: int) -> int:
-        return _open_pipe(
+        return _Opening(
             execution, inode, wanted, place, lambda flags: _real_open(path, flags, 0o666)
-        )
+        ).descriptor()
 
     stream = _real_file(file, mode, buffering, encoding, errors, newline, closefd, open_it)
     return stream if newline is not None else with_pipe_file(stream)

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bohrbug.model.operation import OTHERS_END, WAIT, Operation, ResourceId, TaskId
 from bohrbug.model.outcome import Frame, Held
 from bohrbug.model.site import site_of
-from bohrbug.runtime.threads.loops.coroutines import frames_of_coroutine, frames_within
+from bohrbug.runtime.threads.loops.coroutines import (
+    all_frames,
+    frames_of_coroutine,
+    frames_within,
+)
 from bohrbug.runtime.threads.loops.entered import Entered, entered_by
 from bohrbug.runtime.threads.loops.tasks import LoopTasks, is_of_asyncio
 from bohrbug.runtime.threads.loops.trio_tasks import TrioTasks, is_of_trio_itself
@@ -58,18 +62,34 @@ def unfinished_in_loops(execution: Execution) -> list[Awaiting]:
     return [*_unfinished_of_asyncio(loops), *_unfinished_of_trio(loops.of_trio)]
 
 
+class _Standing(NamedTuple):
+    """A task of asyncio, before it is known who has what it waits for.
+
+    Parameters:
+        awaiting: the task.
+        wanted: the primitive that it waits for; ``None`` if that is none, or has come.
+        is_entering: it waits for others to leave that, and not for a notification.
+        entered: what it is within.
+    """
+
+    awaiting: Awaiting
+    wanted: Any
+    is_entering: bool
+    entered: list[Entered]
+
+    def has(self, manager: Any) -> bool:
+        """Whether it is within something, and does not wait for it."""
+        # Who waits for a lock is about to enter it, and who waits on a condition has let go of it.
+        return manager is not self.wanted and any(each.manager is manager for each in self.entered)
+
+
 def _unfinished_of_asyncio(loops: LoopTasks) -> list[Awaiting]:
-    found: list[Awaiting] = []
+    found: list[_Standing] = []
     # What several wait for is one resource.
     named: dict[int, ResourceId] = {}
-    owners: dict[TaskId, Any] = {}
-    entered: dict[TaskId, list[Entered]] = {}
-    entering: set[TaskId] = set()
     for asyncio_task, task in loops.unfinished():
-        if task.host is None:
-            continue
-        codes, owner, method = codes_and_owner(asyncio_task.get_coro(), is_of_asyncio)
-        if not codes:
+        codes, owner, method = _codes_and_owner(asyncio_task.get_coro())
+        if task.host is None or not codes:
             continue
         waiter = asyncio_task._fut_waiter
         holders = tuple(
@@ -83,51 +103,34 @@ def _unfinished_of_asyncio(loops: LoopTasks) -> list[Awaiting]:
         stack = tuple(Frame(site_in(code, offset)) for code, offset in codes)
         is_blocked = waiter is not None and not waiter.done()
         resource = f"{task.id}:awaited"
-        if is_blocked and owner is not None:
-            resource = named.setdefault(id(owner), resource)
-            owners[task.id] = owner
-            if method in _ENTERING:
-                entering.add(task.id)
-        entered[task.id] = entered_by(asyncio_task.get_coro())
-        found.append(Awaiting(task, stack, codes[-1], is_blocked, holders, resource, what, label))
-    return [_with_locks(each, owners, entered, named, each.task.id in entering) for each in found]
+        wanted = owner if is_blocked else None
+        if wanted is not None:
+            resource = named.setdefault(id(wanted), resource)
+        awaiting = Awaiting(task, stack, codes[-1], is_blocked, holders, resource, what, label)
+        is_entering = wanted is not None and method in _ENTERING
+        found.append(_Standing(awaiting, wanted, is_entering, entered_by(asyncio_task.get_coro())))
+    return [_with_locks(each, found, named) for each in found]
 
 
 def _with_locks(
-    awaiting: Awaiting,
-    owners: Mapping[TaskId, Any],
-    entered: Mapping[TaskId, Sequence[Entered]],
-    named: Mapping[int, ResourceId],
-    is_entering: bool,
+    standing: _Standing, all_of_them: Sequence[_Standing], named: Mapping[int, ResourceId]
 ) -> Awaiting:
     """A task of asyncio, with who has what it waits for, and what it has that others wait for.
 
     Parameters:
-        awaiting: the task.
-        owners: what each blocked task waits for, of asyncio's primitives.
-        entered: see :func:`entered_by`, for each task.
-        named: what these primitives are called, by identity.
-        is_entering: it waits for others to leave, and not for a notification.
+        standing: the task.
+        all_of_them: it, and the others.
+        named: what primitives that some wait for are called, by identity.
     """
-    task = awaiting.task.id
-
-    def had_by(other: TaskId) -> list[Entered]:
-        # Who waits for a lock is about to enter it, and who waits on a condition has let go of it.
-        awaited = owners.get(other)
-        return [each for each in entered[other] if each.manager is not awaited]
-
-    wanted = owners.get(task)
-    holders = awaiting.holders
-    if is_entering and not holders:
-        holders = tuple(
-            other for other in entered if any(each.manager is wanted for each in had_by(other))
-        )
+    holders = standing.awaiting.holders
+    if standing.is_entering and not holders:
+        holders = tuple(each.awaiting.task.id for each in all_of_them if each.has(standing.wanted))
     holding = tuple(
-        Held(named[id(each.manager)], each.site)
-        for each in had_by(task)
-        if id(each.manager) in named
+        Held(named[id(manager)], site)
+        for manager, site in standing.entered
+        if id(manager) in named and standing.has(manager)
     )
-    return awaiting._replace(holders=holders, holding=holding)
+    return standing.awaiting._replace(holders=holders, holding=holding)
 
 
 def _unfinished_of_trio(tasks: TrioTasks) -> list[Awaiting]:
@@ -216,28 +219,21 @@ def awaiting(execution: Execution) -> list[Awaiting]:
     return found
 
 
-def codes_and_owner(
-    coroutine: Any, is_of_loop: Callable[[dict[str, Any]], bool]
-) -> tuple[list[tuple[Any, int]], Any, str]:
-    """Where the coroutines of a task stand, up to what its event loop does for them.
+def _codes_and_owner(coroutine: Any) -> tuple[list[tuple[Any, int]], Any, str]:
+    """Where the coroutines of a task stand, up to what asyncio does for them.
 
     Parameters:
         coroutine: the task's own.
-        is_of_loop: whether code is the event loop's, by its globals.
 
     Returns:
-        Code and offset of those of the program, the innermost last, and the object of the event
-        loop of which the innermost one calls a method, with its name; ``None`` if it calls none.
+        Code and offset of those of the program, the innermost last, and the object of asyncio of
+        which the innermost one calls a method, with its name; ``None`` if it calls none.
     """
     codes: list[tuple[Any, int]] = []
-    while coroutine is not None:
-        frame = getattr(coroutine, "cr_frame", None) or getattr(coroutine, "gi_frame", None)
-        if frame is None:
-            break
-        if is_of_loop(frame.f_globals):
+    for frame in all_frames(coroutine):
+        if is_of_asyncio(frame.f_globals):
             return codes, frame.f_locals.get("self"), frame.f_code.co_name
         codes.append((frame.f_code, max(frame.f_lasti, 0)))
-        coroutine = getattr(coroutine, "cr_await", None) or getattr(coroutine, "gi_yieldfrom", None)
     return codes, None, ""
 
 

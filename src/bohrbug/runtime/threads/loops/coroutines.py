@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Iterator
 from types import CodeType, FrameType
 from typing import Any
 
@@ -13,21 +14,24 @@ _LIBRARIES = ("asyncio.", "trio.", "outcome.", "anyio.", "contextlib", "bohrbug.
 """Event loops and what a program calls them by: their frames tell its author little."""
 
 
-def all_frames(coroutine: Any) -> list[FrameType]:
-    """The frames in which a coroutine that waits stands, the outermost first."""
-    found = []
+def coroutines_of(coroutine: Any) -> Iterator[tuple[Any, FrameType]]:
+    """A coroutine that waits, what it awaits, and so on, each with its frame."""
     while coroutine is not None:
         frame = getattr(coroutine, "cr_frame", None) or getattr(coroutine, "gi_frame", None)
         frame = frame or getattr(coroutine, "ag_frame", None)
         if frame is None:
-            break
-        found.append(frame)
+            return
+        yield coroutine, frame
         coroutine = (
             getattr(coroutine, "cr_await", None)
             or getattr(coroutine, "gi_yieldfrom", None)
             or getattr(coroutine, "ag_await", None)
         )
-    return found
+
+
+def all_frames(coroutine: Any) -> list[FrameType]:
+    """The frames in which a coroutine that waits stands, the outermost first."""
+    return [frame for _, frame in coroutines_of(coroutine)]
 
 
 def frames_of_coroutine(coroutine: Any) -> list[FrameType]:

@@ -9,12 +9,14 @@ from __future__ import annotations
 import ast
 import gc
 import linecache
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
+from itertools import repeat
 from types import CodeType, FunctionType, MethodType
 from typing import Any, NamedTuple
 
 from bohrbug.model.operation import Site
+from bohrbug.runtime.threads.loops.coroutines import coroutines_of
 
 _EXIT = "__aexit__"
 
@@ -34,23 +36,14 @@ class Entered(NamedTuple):
 def entered_by(coroutine: Any) -> list[Entered]:
     """All that a coroutine, and what it awaits, has entered, the outermost first."""
     found: list[Entered] = []
-    while coroutine is not None:
-        frame = getattr(coroutine, "cr_frame", None)
-        if frame is None:
-            break
-        managers = list(_managers(gc.get_referents(coroutine)))
-        if managers:
-            lines = _lines_entered(frame.f_code, frame.f_lineno)
-            is_told = len(lines) == len(managers)
-            code = frame.f_code
-            found += [
-                Entered(
-                    manager,
-                    Site(code.co_filename, lines[number], code.co_qualname) if is_told else None,
-                )
-                for number, manager in enumerate(managers)
-            ]
-        coroutine = coroutine.cr_await
+    for each, frame in coroutines_of(coroutine):
+        managers = list(_managers(gc.get_referents(each)))
+        code = frame.f_code
+        lines = _lines_entered(code, frame.f_lineno) if managers else ()
+        sites: Iterable[Site | None] = repeat(None)
+        if len(lines) == len(managers):
+            sites = [Site(code.co_filename, line, code.co_qualname) for line in lines]
+        found += map(Entered, managers, sites)
     return found
 
 

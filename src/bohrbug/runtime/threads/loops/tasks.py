@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import functools
 import sys
+from itertools import takewhile
 from types import CodeType, FrameType
 from typing import TYPE_CHECKING, Any
 from weakref import ref
 
 from bohrbug.model.operation import BEGIN, CALLBACK, RESUME, Kind, Operation, TaskId
 from bohrbug.runtime.threads.lone import SinkOfLoneTask
+from bohrbug.runtime.threads.loops.coroutines import coroutines_of
 from bohrbug.runtime.threads.loops.ready_queue import Order
 from bohrbug.runtime.threads.loops.references import OwnReference
 from bohrbug.runtime.threads.loops.trio_tasks import TrioTasks
@@ -313,14 +315,8 @@ def place_in(coroutine: Any) -> Any:
 
 def frames_in(coroutine: Any) -> list[FrameType]:
     """The frames of the program's own code in a coroutine that waits, the outermost first."""
-    found = []
-    while coroutine is not None:
-        frame = getattr(coroutine, "cr_frame", None) or getattr(coroutine, "gi_frame", None)
-        if frame is None or is_of_asyncio(frame.f_globals):
-            break
-        found.append(frame)
-        coroutine = getattr(coroutine, "cr_await", None) or getattr(coroutine, "gi_yieldfrom", None)
-    return found
+    frames = (frame for _, frame in coroutines_of(coroutine))
+    return list(takewhile(lambda frame: not is_of_asyncio(frame.f_globals), frames))
 
 
 def frame_in(coroutine: Any) -> FrameType | None:
