@@ -115,6 +115,7 @@ export interface FailurePage {
   repeating: string;
   traceback: string;
   stack: number[];
+  timeouts: string;
   interpreter: string;
   commands: string[];
   reproduced: string;

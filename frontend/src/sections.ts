@@ -268,6 +268,7 @@ export function sections(execution: Execution, go: (step: number) => void): (HTM
       : page.stack.length && !page.race
         ? section("Where it was raised", stackOf(execution, page.stack))
         : null,
+    page.timeouts ? section("Timeouts", h("p", {}, page.timeouts)) : null,
     page.interpreter ? section("Interpreter", h("p", {}, page.interpreter)) : null,
     replay(page),
     page.printed.trim() ? section("Printed by the failing execution", h("pre", { tabindex: 0 }, page.printed)) : null,

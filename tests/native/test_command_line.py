@@ -56,6 +56,19 @@ def test_a_correct_program_exits_with_0(native_build: Build, tmp_path: Path) -> 
     assert result.returncode == 0, result.stdout + result.stderr
 
 
+@pytest.mark.parametrize(
+    ("flags", "options", "hinted"),
+    [([], [], True), (["-fsanitize=thread"], [], False), ([], ["--level=sync"], False)],
+)
+def test_who_sees_no_memory_is_told_how_to(
+    native_build: Build, tmp_path: Path, flags: list[str], options: list[str], hinted: bool
+) -> None:
+    program = str(native_build("lock_order.c", "-DFIXED", *flags))
+    result = bohrbug(tmp_path, "run", "--executions=5", *options, "--", program)
+    assert result.returncode == 0, result.stdout + result.stderr
+    assert ("data races and atomics were not seen" in result.stdout) == hinted
+
+
 def test_the_result_as_json(native_build: Build, tmp_path: Path) -> None:
     result = bohrbug(tmp_path, "run", "--json", "--", str(native_build("use_after_free.c")))
     data = json.loads(result.stdout)

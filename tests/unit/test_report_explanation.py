@@ -22,7 +22,7 @@ from bohrbug.model.operation import (
 from bohrbug.model.outcome import Outcome, OutcomeKind, TaskInfo
 from bohrbug.model.plan import Plan
 from bohrbug.model.trace import Trace
-from bohrbug.report.explanation import explain
+from bohrbug.report.explanation import ends_waits_early, explain
 from bohrbug.report.naming import Names
 from bohrbug.report.stories import Story, TaskSteps, tell
 from tests.simulated import Instruction, Program, execute, tasks, writes
@@ -200,9 +200,32 @@ def test_shorter_wait_after_a_longer_one_is_named() -> None:
     w.block("0.1", SLEEP, "clock", place, timeout=True)
     w.step("0", SLEEP, "clock", place)
     w.trace.final_pending["0.1"] = w.blocked["0.1"]
-    assert "the sleep of task 0 (bank.py:27) ends before the timed wait of task 0.1" in sentence(
-        w.trace
+    assert (
+        "the sleep of task 0 at bank.py:27 ends before the sleep of task 0.1 at bank.py:27 ends"
+        in sentence(w.trace)
     )
+
+
+def test_sleep_that_ends_while_another_task_could_run_ends_early() -> None:
+    w = Writer("bank.py", "test_deposit")
+    start = w.site("first.start()")
+    w.start("0.1", "one", "", start)
+    w.block("0", SLEEP, "clock", start, timeout=True)
+    index = w.step("0", SLEEP, "clock", start)
+    assert ends_waits_early(w.trace, (index,))
+    assert not ends_waits_early(w.trace, ())
+
+
+@pytest.mark.parametrize("others", [0, 1])
+def test_sleep_may_end_early_if_there_are_others(others: int) -> None:
+    w = Writer("bank.py", "test_deposit")
+    place = w.site("first.start()")
+    w.step("0", SPAWN, "0.1", place)
+    w.step("0.1", BEGIN, "0.1", place)
+    w.block("0", SLEEP, "clock", place, timeout=True)
+    w.block("0.1", JOIN, "0", place, timeout=others == 1)
+    w.step("0", SLEEP, "clock", place)
+    assert ends_waits_early(w.trace, ()) == (others == 1)
 
 
 def test_single_task() -> None:

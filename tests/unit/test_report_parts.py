@@ -38,6 +38,7 @@ from bohrbug.model.trace import Trace
 from bohrbug.report import progress
 from bohrbug.report.columns import wrapped_source
 from bohrbug.report.deadlock import alone_in_words, cycle_in_words
+from bohrbug.report.finding import interpreter_note, timeouts_note
 from bohrbug.report.frames import program_frames, program_traceback, telling_frame
 from bohrbug.report.headline import failure_headline
 from bohrbug.report.naming import Names, task_order
@@ -45,13 +46,20 @@ from bohrbug.report.progress import ProgressLine
 from bohrbug.report.schedule import SHOWN_STEPS, Folded, Preempted, schedule_of, select
 from bohrbug.report.sources import ShortNames, is_tool_file, source_line
 from bohrbug.report.stories import TaskSteps, stories
-from bohrbug.report.text import interpreter_note, render_result
+from bohrbug.report.text import render_result
 from bohrbug.report.verdict import one_line_verdict
 from bohrbug.report.wording import plural, seconds_in_words
 from bohrbug.search.dfs import DepthFirst
 from bohrbug.search.estimates import Estimate
 from bohrbug.search.random_walk import RandomWalk
-from tests.unit.report_samples import GOLD, lock_cycle, lost_notify, lost_update, many_tasks
+from tests.unit.report_samples import (
+    GOLD,
+    early_timeout,
+    lock_cycle,
+    lost_notify,
+    lost_update,
+    many_tasks,
+)
 
 OWN = str(Path(bohrbug.__file__).parent / "api.py")
 
@@ -452,6 +460,11 @@ def test_interpreter_note() -> None:
     )
     failure.interpreter = Interpreter.UNKNOWN
     assert interpreter_note(failure, names) == ""
+
+
+def test_who_does_not_want_early_timeouts_is_told_how_to_explore_without() -> None:
+    assert "--timeouts late" in timeouts_note(early_timeout())
+    assert timeouts_note(lost_update()) == ""
 
 
 # -- progress ------------------------------------------------------------------------

@@ -16,6 +16,7 @@ from bohrbug.model.operation import (
     EXIT,
     JOIN,
     SLEEP,
+    WAKE,
     Operation,
     TaskId,
     cancelled_task,
@@ -49,11 +50,6 @@ class _Mentioned:
 def _timeout_clause(
     trace: Trace, story: Story, steps: TaskSteps, names: Names, mentioned: _Mentioned
 ) -> str:
-    operation = trace.operations[story.step]
-    site = names.site(operation)
-    at = f" at {names.place(site)}" if site is not None else ""
-    literal = _SECONDS.search(source_line(site)) if site is not None else None
-    seconds = f"{literal[1]} s " if literal else ""
     others = [mentioned(task) for task in trace.enabled[story.step] if task != story.task][:2]
     who = " and ".join(others) or "another task"
     more = len(trace.enabled[story.step]) - 2
@@ -63,15 +59,25 @@ def _timeout_clause(
     if slept is not None:
         at = names.at(slept.operation)
         return f"the sleep of {mentioned(slept.task)}{at} ends although {who} could still run"
-    subject = mentioned(story.task)
+    operation = trace.operations[story.step]
+    return f"{_timed_wait(operation, mentioned(story.task), names)} although {who} could still run"
+
+
+def _timed_wait(operation: Operation, task: str, names: Names) -> str:
+    """How a timed wait ends: ``the 5 s timeout of the wait on Event e in task 0 fires``."""
+    site = names.site(operation)
+    at = f" at {names.place(site)}" if site is not None else ""
+    literal = _SECONDS.search(source_line(site)) if site is not None else None
+    seconds = f"{literal[1]} s " if literal else ""
     if operation.kind is SLEEP:
-        return f"the {seconds}sleep of {subject}{at} ends although {who} could still run"
-    what = f"{operation.kind.name} on {names.short_resource(operation.resource)}"
+        return f"the {seconds}sleep of {task}{at} ends"
     if operation.kind is JOIN:
         what = f"join of task {operation.resource}"
-    return (
-        f"the {seconds}timeout of the {what}{at} in {subject} fires although {who} could still run"
-    )
+    else:
+        # A wake-up is how the model tells the end of what the program calls waiting.
+        verb = "wait" if operation.kind is WAKE else operation.kind.name
+        what = f"{verb} on {names.short_resource(operation.resource)}"
+    return f"the {seconds}timeout of the {what}{at} in {task} fires"
 
 
 def _preemption_clause(trace: Trace, story: Story, names: Names, mentioned: _Mentioned) -> str:
@@ -258,14 +264,14 @@ def _without_preemption(trace: Trace, steps: TaskSteps, names: Names) -> str:
     if len(stretches) > limit:
         more = len(stretches) - limit
         text += f", and so on ({more:,} more switch{'' if more == 1 else 'es'})"
-    matters = _free_choices(trace, stretches, names)
+    matters = _free_choices(trace, stretches, steps, names)
     if matters:
         text += f"; what matters is that {' and that '.join(matters[:2])}"
     return f"{text} ({data})" if data else text
 
 
 def _free_choices(
-    trace: Trace, stretches: Sequence[tuple[TaskId, int, int]], names: Names
+    trace: Trace, stretches: Sequence[tuple[TaskId, int, int]], steps: TaskSteps, names: Names
 ) -> list[str]:
     """Choices other than the usual one, made where a task had to give up control."""
     order = {task: number for number, task in enumerate(trace.task_infos)}
@@ -276,12 +282,9 @@ def _free_choices(
         if task not in enabled:
             others = [other for other in trace.timed[first] if other != task]
             if others and not enabled:
-                what = (
-                    "sleep" if operation.kind is SLEEP else f"timeout of the {operation.kind.name}"
-                )
                 found.append(
-                    f"the {what} of task {task}{names.at(operation)} ends before "
-                    f"the timed wait of {_list_tasks(others)}"
+                    f"{_timed_wait(operation, f'task {task}', names)} before "
+                    f"{_other_timed_waits(trace, others, first, steps, names)}"
                 )
             continue
         previous = trace.tasks[first - 1]
@@ -290,6 +293,33 @@ def _free_choices(
         if usual != task:
             found.append(f"task {task} goes on before task {usual}")
     return found
+
+
+def _other_timed_waits(
+    trace: Trace, others: Sequence[TaskId], step: int, steps: TaskSteps, names: Names
+) -> str:
+    """What had not come to its end at a step, although it had a time for it, too."""
+    if len(others) == 1:
+        operation = steps.next_operation(trace, others[0], step)
+        if operation is not None:
+            words = _timed_wait(operation, f"task {others[0]}", names)
+            return words if operation.kind is SLEEP else f"{words.removesuffix(' fires')} does"
+    return f"the timed waits of {_list_tasks(others)} end"
+
+
+def ends_waits_early(trace: Trace, essential: Sequence[int]) -> bool:
+    """Whether what matters of a schedule is that a timeout fires, or a sleep ends, too early.
+
+    That is: although another task could run, or another timed wait was outstanding.
+
+    Parameters:
+        trace: the minimised execution.
+        essential: the steps that begin with an essential preemption.
+    """
+    fired = [step for step in range(1, len(trace)) if trace.has_fired(step)]
+    if essential:
+        return any(trace.enabled[step] and step in essential for step in fired)
+    return any(not trace.enabled[step] and len(trace.timed[step]) > 1 for step in fired)
 
 
 def _list_tasks(tasks: Sequence[TaskId]) -> str:

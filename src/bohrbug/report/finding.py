@@ -6,6 +6,7 @@ from bohrbug.exploration.result import Failure, Interpreter
 from bohrbug.model.operation import Site
 from bohrbug.model.outcome import Outcome, Race
 from bohrbug.paths import display_path
+from bohrbug.report.explanation import ends_waits_early
 from bohrbug.report.frames import program_frames, telling_frame
 from bohrbug.report.naming import Names
 from bohrbug.report.stories import TaskSteps
@@ -85,6 +86,17 @@ def interpreter_note(failure: Failure, names: Names) -> str:
     if failure.interpreter is not Interpreter.FREE_THREADED:
         return ""
     return _beyond_gil(failure, names, "Needs")
+
+
+def timeouts_note(failure: Failure) -> str:
+    """What to do if a schedule is too unkind to timeouts; empty if none of them matters."""
+    if not ends_waits_early(failure.trace, failure.essential):
+        return ""
+    return (
+        "This schedule needs a timeout that fires early, or a sleep that ends early, as on a busy "
+        "machine. --timeouts late (pytest: --bohrbug-timeouts=late) explores without such "
+        "schedules."
+    )
 
 
 def _beyond_gil(failure: Failure, names: Names, needs: str) -> str:

@@ -25,6 +25,7 @@ from bohrbug.report.finding import (
     how_often_reproduced,
     interpreter_note,
     telling_races,
+    timeouts_note,
     where_in_words,
 )
 from bohrbug.report.frames import program_frames
@@ -119,6 +120,9 @@ _WITH_GIL = (Interpreter.GIL, Interpreter.ANOTHER_SCHEDULE)
 def _draw_replay(
     paper: Paper, failure: Failure, names: Names, replay_command: str | Sequence[str]
 ) -> None:
+    if on_timeouts := timeouts_note(failure):
+        paper.heading("Timeouts")
+        paper.paragraph(paper.prose(on_timeouts, ""))
     note = interpreter_note(failure, names)
     if note:
         paper.heading("Interpreter")

@@ -229,6 +229,7 @@ class FailurePage:
         deadlock, race, repeating: what belongs to this kind of failure.
         traceback: as the text report prints it.
         stack: where it was raised, if there is no traceback.
+        timeouts: whether it takes some that end early, and what to do about it.
         interpreter: on which builds it can happen.
         commands: that replay it.
         reproduced: how often it was replayed.
@@ -257,6 +258,7 @@ class FailurePage:
     repeating: str = ""
     traceback: str = ""
     stack: list[int] = field(default_factory=list)
+    timeouts: str = ""
     interpreter: str = ""
     commands: list[str] = field(default_factory=list)
     reproduced: str = ""

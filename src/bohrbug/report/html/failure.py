@@ -26,6 +26,7 @@ from bohrbug.report.finding import (
     how_often_reproduced,
     interpreter_note,
     telling_races,
+    timeouts_note,
     where_in_words,
 )
 from bohrbug.report.frames import program_frames, telling_frame, traceback_in_words
@@ -101,6 +102,7 @@ def failure_page(
             trace, failure.essential, failure.early_timeouts, pairs_of(failure), names, tables
         ),
         sights=sights_of(sights, len(trace), tables),
+        timeouts=timeouts_note(failure),
         interpreter=interpreter_note(failure, names),
         commands=[command for command in commands if command],
         reproduced=how_often_reproduced(failure),

@@ -408,15 +408,21 @@ class NativeRuntime:
         return f"at most {settings.most_faults} failing of {', '.join(settings.faults)}"
 
     @property
+    def misses_accesses(self) -> bool:
+        """Whether accesses to memory are wanted, and nothing has told of them."""
+        settings = self.settings
+        is_wanted = settings.level != "sync" and not (settings.sample or settings.watch)
+        return is_wanted and not self._learnt.has_hooks
+
+    @property
     def accesses(self) -> str:
         """Whose accesses to memory are seen, for people."""
-        settings, learnt = self.settings, self._learnt
-        order = self._memory
+        settings, order = self.settings, self._memory
         if settings.sample:
             return f"accesses to memory sampled, {settings.sample} at a time{order}"
         if settings.watch:
             return f"accesses seen of {', '.join(settings.watch)} only{order}"
-        if settings.level == "sync" or not learnt.has_hooks:
+        if settings.level == "sync" or self.misses_accesses:
             return "accesses to memory not seen"
         return f"accesses to memory seen of code with hooks{order}"
 
