@@ -6,6 +6,7 @@ import asyncio
 import importlib
 import inspect
 import json
+import threading
 import weakref
 from collections.abc import Callable
 
@@ -225,6 +226,29 @@ def test_who_leaves_something_behind_is_told_so() -> None:
     _stock["book"] = 1
     assert LEFT_BEHIND in bohrbug.explore(main).notices
     assert LEFT_BEHIND not in bohrbug.explore(_always_fails).notices
+
+
+class _Filled:
+    def __init__(self) -> None:
+        self.is_ready = asyncio.Event()
+
+    def fill(self) -> None:
+        self.is_ready.set()
+
+
+def test_to_see_more_of_the_next_execution_is_not_to_find_something_left_behind() -> None:
+    """What a thread does to asyncio's own objects shows only once their code is rewritten."""
+
+    async def main() -> None:
+        filled = _Filled()
+        thread = threading.Thread(target=filled.fill)
+        thread.start()
+        await filled.is_ready.wait()
+        thread.join()
+
+    result = bohrbug.explore(main)
+    assert result.failures
+    assert LEFT_BEHIND not in result.notices
 
 
 class _Item:

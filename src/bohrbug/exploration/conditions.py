@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from bohrbug.exploration.options import ExploreOptions
-from bohrbug.model.outcome import LOGGED, SPINNING, TAKING, UNMET
+from bohrbug.model.outcome import LOGGED, SPINNING, TAKING, UNMET, UNSAFE
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +83,7 @@ class Unseen(NamedTuple):
             under it.
         spinning: where tasks spun without a yield while others could run.
         logged: what event loops told nobody but their logs, with in how many executions.
+        unsafe: calls of event loops by threads that may not, with in how many executions.
         unmet: names by which no task of an event loop was meant, with in how many executions.
         doubts: all else, with how often: no verdict can promise anything.
     """
@@ -90,11 +91,12 @@ class Unseen(NamedTuple):
     taking: tuple[str, ...]
     spinning: tuple[str, ...]
     logged: tuple[tuple[str, int], ...]
+    unsafe: tuple[tuple[str, int], ...]
     unmet: tuple[tuple[str, int], ...]
     doubts: tuple[tuple[str, int], ...]
 
 
-ALL_SEEN = Unseen((), (), (), (), ())
+ALL_SEEN = Unseen((), (), (), (), (), ())
 
 
 def sort_unseen(counts: Mapping[str, int]) -> Unseen:
@@ -110,11 +112,12 @@ def sort_unseen(counts: Mapping[str, int]) -> Unseen:
         found = ((what, count) for what, count in counts.items() if what.startswith(prefix))
         return tuple(sorted((what.removeprefix(prefix), count) for what, count in found))
 
-    known = (TAKING, SPINNING, LOGGED, UNMET)
+    known = (TAKING, SPINNING, LOGGED, UNSAFE, UNMET)
     return Unseen(
         tuple(what for what, _ in those_with(TAKING)),
         tuple(where for where, _ in those_with(SPINNING)),
         those_with(LOGGED),
+        those_with(UNSAFE),
         those_with(UNMET),
         tuple(sorted(item for item in counts.items() if not item[0].startswith(known))),
     )

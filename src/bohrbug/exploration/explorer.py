@@ -198,6 +198,10 @@ class Explorer:
                 f"asyncio has logged, in {count:,} of {executions}: {words}"
                 for words, count in unseen.logged
             ]
+            result.notices += [
+                f"a thread called, in {count:,} of {executions}, {words}"
+                for words, count in unseen.unsafe
+            ]
         result.verdict = judge(self._evidence(searched))
         return result
 

@@ -319,6 +319,9 @@ SPINNING = "spinning "
 LOGGED = "asyncio logged: "
 """Begins what an event loop has told nobody but its log."""
 
+UNSAFE = "not safe among threads: "
+"""Begins a call of an event loop that only its own thread may make."""
+
 UNMET = "no task of an event loop is called "
 """Begins a name of tasks to be cancelled by which none was meant."""
 
@@ -333,8 +336,8 @@ class Uncontrolled:
     Parameters:
         counts: by what it was, for people. What begins with :data:`TAKING` is an assumption under
             which the execution tells the truth; with :data:`SPINNING`, a loop that takes time from
-            other tasks; with :data:`LOGGED` or :data:`UNMET`, what is only worth a note; all else
-            is a doubt.
+            other tasks; with :data:`LOGGED`, :data:`UNSAFE` or :data:`UNMET`, what is only worth
+            a note; all else is a doubt.
     """
 
     counts: dict[str, int] = field(default_factory=dict)
@@ -362,6 +365,14 @@ class Uncontrolled:
             words: such as ``Task was destroyed but it is pending``; however often.
         """
         self.counts[LOGGED + words] = 1
+
+    def call_unsafely(self, words: str) -> None:
+        """Note that a thread has called what only another one may.
+
+        Parameters:
+            words: what it has called, and what to call instead; however often.
+        """
+        self.counts[UNSAFE + words] = 1
 
     def let_misuse_pass(self, kind: str, place: str = "") -> None:
         """Count misuse behind which the execution went on.

@@ -20,6 +20,7 @@ from bohrbug.runtime.policies import Asked
 from bohrbug.runtime.threads.execution import Execution
 from bohrbug.runtime.threads.kept_errors import kept_by_now
 from bohrbug.runtime.threads.loops.awaiting import awaiting
+from bohrbug.runtime.threads.loops.unsafe_calls import unsafe_calls_by_now
 from bohrbug.runtime.threads.queues import holders_of_mutex
 from bohrbug.runtime.threads.stacks import stack_of
 from bohrbug.runtime.threads.task import Task
@@ -69,7 +70,7 @@ class ThreadExplainer:
             _Waiting(each.task, each.holders, None, each.stack, each.holding) for each in in_loops
         ]
         failed = [] if execution.loops is None else execution.loops.failed()
-        ended = _how_they_failed(failed, kept_by_now())
+        ended = _how_they_failed(failed, [*unsafe_calls_by_now(), *kept_by_now()])
         key = (test_has_ended, ended, *outside, *(each.key() for each in waits))
         known = self._known.get(key)
         if known is None:
@@ -106,7 +107,7 @@ def _how_they_failed(failed: Sequence[tuple[Task, BaseException]], kept: Sequenc
 
     Parameters:
         failed: tasks of event loops, with their exceptions.
-        kept: what futures keep, in words.
+        kept: what else may be the reason, in words.
     """
     of_tasks = [
         f"Task {task.id} ended with an exception that nobody has retrieved:\n{formatted(error)}"

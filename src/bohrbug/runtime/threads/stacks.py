@@ -31,13 +31,18 @@ _STACKS_KEPT = 2_000
 _stacks: dict[tuple[int, ...], tuple[list[CodeType], tuple[Frame, ...]]] = {}
 
 
+def begins_a_task(code: CodeType) -> bool:
+    """Whether the frames of the program end at this code, from the innermost on."""
+    return code.co_qualname == "Execution.run" and is_own(code.co_filename)
+
+
 def frames_from(frame: FrameType | None) -> tuple[Frame, ...]:
     """The frames of the program from the outermost to ``frame``."""
     codes: list[CodeType] = []
     places: list[int] = []
     while frame is not None:
         code = frame.f_code
-        if code.co_qualname == "Execution.run" and is_own(code.co_filename):
+        if begins_a_task(code):
             break
         codes.append(code)
         places += (id(code), frame.f_lasti)

@@ -9,11 +9,11 @@ from __future__ import annotations
 import threading
 import traceback
 from collections.abc import Iterator
-from types import CodeType, TracebackType
+from types import CodeType, FrameType, TracebackType
 from typing import Any
 
 from bohrbug.model.outcome import Frame
-from bohrbug.runtime.threads.stacks import is_own, site_in
+from bohrbug.runtime.threads.stacks import begins_a_task, is_own, site_in
 
 _PRIMITIVES = (threading.__file__,)
 
@@ -33,7 +33,7 @@ def frames_of_traceback(tb: TracebackType | None) -> tuple[Frame, ...]:
     return tuple(
         Frame(site_in(code, offset))
         for code, offset in _places(tb)
-        if not _is_left_out(code.co_filename)
+        if not is_left_out(code.co_filename)
     )
 
 
@@ -55,13 +55,33 @@ def stack_in_words(tb: TracebackType | None) -> str:
     return _HEADER + _stack_text(tb)
 
 
+def stack_up_to_in_words(frame: FrameType) -> str:
+    """The stack of a frame, as Python prints that of an exception that is raised there.
+
+    It is empty if there is nothing but frames of this tool, and of the primitives it models.
+    """
+    summary = traceback.StackSummary.extract(_up_from(frame))
+    entries = [entry for entry in reversed(summary) if not is_left_out(entry.filename)]
+    if not entries:
+        return ""
+    return "".join([_HEADER, *traceback.StackSummary.from_list(entries).format()])
+
+
+def _up_from(frame: FrameType | None) -> Iterator[tuple[FrameType, int]]:
+    """The frames of a task, the innermost first, with their lines."""
+    while frame is not None and not begins_a_task(frame.f_code):
+        yield frame, frame.f_lineno
+        frame = frame.f_back
+
+
 def _places(tb: TracebackType | None) -> Iterator[tuple[CodeType, int]]:
     while tb is not None:
         yield tb.tb_frame.f_code, tb.tb_lasti
         tb = tb.tb_next
 
 
-def _is_left_out(filename: str) -> bool:
+def is_left_out(filename: str) -> bool:
+    """Whether the frames of a file are this tool's, or those of the primitives it models."""
     return is_own(filename) or filename in _PRIMITIVES
 
 
@@ -79,7 +99,7 @@ def _stack_text(tb: TracebackType | None) -> str:
 
 def _stripped(stack: traceback.StackSummary) -> traceback.StackSummary:
     return traceback.StackSummary.from_list(
-        [entry for entry in stack if not _is_left_out(entry.filename)]
+        [entry for entry in stack if not is_left_out(entry.filename)]
     )
 
 

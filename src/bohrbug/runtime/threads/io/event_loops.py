@@ -20,6 +20,7 @@ from bohrbug.runtime.threads.loops.as_asyncio import runs_as_asyncios
 from bohrbug.runtime.threads.loops.logged import note_logged
 from bohrbug.runtime.threads.loops.tasks import place_from
 from bohrbug.runtime.threads.loops.turns import LoopTurns
+from bohrbug.runtime.threads.loops.unsafe_calls import note_unsafe_call
 from bohrbug.runtime.threads.recording import saw
 from bohrbug.runtime.threads.resources import ResourceState
 from bohrbug.runtime.threads.rewrite.inspected import Inspecting
@@ -139,6 +140,7 @@ def _wrap_scheduling(cls: Any, name: str) -> None:
         if execution is None or not _is_of_another(execution, self):
             return original(self, *args, **kwargs)
         _point_outside(execution, self, PUT, place_of(_getframe(1)))
+        note_unsafe_call(execution, self, name)
         result = original(self, *args, **kwargs)
         turns: LoopTurns | None = self.__dict__.get(_TURNS)
         if turns is not None and turns.execution is execution:
