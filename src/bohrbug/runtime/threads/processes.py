@@ -21,6 +21,7 @@ from typing import Any
 from bohrbug.model.operation import EXTERNAL
 from bohrbug.runtime.interposed import CONTROL, wrapped_alike
 from bohrbug.runtime.threads import control
+from bohrbug.runtime.threads.children import child_started, settle_children
 from bohrbug.runtime.threads.control import controlled, real_get_ident
 from bohrbug.runtime.threads.deferred_signals import announce_signal, defer_signal, handle_now
 from bohrbug.runtime.threads.execution import Execution
@@ -97,6 +98,7 @@ def _init(self: Any, *args: Any, **kwargs: Any) -> None:
     try:
         # Short, and no other task is needed for it: until the child executes its program.
         _popen_init(self, *args, **kwargs)
+        child_started(self.pid)
         for name in ("stdin", "stdout", "stderr"):
             stream = getattr(self, name)
             if stream is not None:
@@ -112,6 +114,7 @@ def _wait(self: Any, timeout: float | None) -> Any:
         return _popen_wait(self, timeout)
 
     def ended() -> bool:
+        settle_children()
         return _popen_poll(self) is not None
 
     if not _wait_for_child(execution, ended, timeout, place_of(_getframe(1))):
@@ -121,6 +124,7 @@ def _wait(self: Any, timeout: float | None) -> Any:
 
 def _glance(look: Callable[[], Any], is_answer: Callable[[Any], bool]) -> Any:
     """Look whether a child has ended; if not, give it real time and look once more."""
+    settle_children()
     found = look()
     if is_answer(found):
         _glances.rewarded()
@@ -153,6 +157,8 @@ def _wrap_starting(module: Any) -> None:
             # It is given pipes of which this process keeps both ends.
             execution.outside.shares_files = True
         start(self, process_obj)
+        if execution is not None and self.pid is not None:
+            child_started(self.pid)
 
 
 # -- os ----------------------------------------------------------------------------------
@@ -179,6 +185,7 @@ def _wrap_waiting(name: str, options_at: int, wait_id: Callable[[Any], Any]) -> 
 
 def _is_there(kind: int, number: int, what: int) -> bool:
     """Whether ``waitid`` would not block."""
+    settle_children()
     try:
         return _real_waitid(kind, number, what | os.WNOHANG | os.WNOWAIT) is not None
     except ChildProcessError:
@@ -229,6 +236,7 @@ if hasattr(os, "posix_spawn"):
         execution.outside.has_children = True
         text = os.fsdecode(command)
         shell = os.posix_spawn("/bin/sh", ["sh", "-c", text], os.environ)
+        child_started(shell)
         return int(os.waitpid(shell, 0)[1])
 
 
@@ -247,9 +255,12 @@ if hasattr(os, "fork"):
             execution.perform(EXTERNAL, state, place_of(_getframe(2)))
         task.inside += 1
         try:
-            return _real_fork()
+            pid = _real_fork()
         finally:
             task.inside -= 1
+        if pid:
+            child_started(pid)
+        return pid
 
 
 def _forked_in_parent() -> None:

@@ -19,6 +19,7 @@ from bohrbug.runtime.pollers import (
     seconds,
 )
 from bohrbug.runtime.threads.arrivals import Watched
+from bohrbug.runtime.threads.children import settle_children
 from bohrbug.runtime.threads.control import controlled, unseen
 from bohrbug.runtime.threads.io.channels import Reach, channel_of, furthest
 from bohrbug.runtime.threads.io.event_loops import EVENT_LOOP, looked_for_work
@@ -59,6 +60,7 @@ def _await_several(
     assert execution is not None
 
     def can_return() -> bool:
+        settle_children()
         try:
             return bool(look())
         except (OSError, ValueError):
@@ -77,6 +79,7 @@ def _await_several(
     if timeout is not None and timeout <= 0:
         if not execution.current.inside:
             execution.perform(EXTERNAL, state, place)
+        settle_children()
         found = look()
         if not found:
             execution.observe(state, place)

@@ -9,6 +9,7 @@ from typing import Any
 
 from bohrbug.model.operation import EXTERNAL
 from bohrbug.runtime.threads.arrivals import Watched
+from bohrbug.runtime.threads.children import settle_children
 from bohrbug.runtime.threads.execution import Execution
 from bohrbug.runtime.threads.io.channels import Reach, channel_of, note_arrival, reach_of
 from bohrbug.runtime.threads.resources import ResourceState
@@ -24,6 +25,7 @@ def is_ready(descriptor: int, mask: int) -> bool:
     """Whether an operation on a file descriptor would not block now."""
     if descriptor < 0:
         return True
+    settle_children()
     poll = _real_poll()
     poll.register(descriptor, mask)
     return bool(poll.poll(0))

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from bohrbug.model.operation import BEGIN, RESUME, WAKE, Operation
 from bohrbug.runtime.loop_timers import forget_cancelled, take_over
+from bohrbug.runtime.threads.children import settle_children
 from bohrbug.runtime.threads.deferred_signals import handle_signals
 from bohrbug.runtime.threads.io.channels import Reach, channel_of, furthest
 from bohrbug.runtime.threads.io.waiting import wait_until, watched_by
@@ -266,6 +267,7 @@ class LoopTurns:
     def _look(self) -> list[Any]:
         """What is ready at this moment."""
         task = self.execution.current
+        settle_children()
         task.inside += 1
         try:
             return self.loop._selector.select(0)  # type: ignore[no-any-return]

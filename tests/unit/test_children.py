@@ -1,0 +1,134 @@
+"""Children get the processor until each of them waits or has ended."""
+
+from __future__ import annotations
+
+import asyncio
+import select
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+
+import pytest
+
+import bohrbug
+from bohrbug.exploration.verdicts import VerdictKind
+from bohrbug.runtime.threads import children
+from bohrbug.runtime.threads.children import child_started, settle_children
+
+pytestmark = pytest.mark.skipif(not children._TELLS, reason="needs /proc")
+
+COMPUTES = "sum(range(2_000_000)); print(1, flush=True); input()"
+HAS_A_THREAD = f"""
+import threading
+t = threading.Thread(target=lambda: exec({COMPUTES!r}))
+t.start(); t.join()
+"""
+HAS_A_CHILD = f"""
+import subprocess, sys
+subprocess.run([sys.executable, "-c", {COMPUTES!r}])
+"""
+ENDS = "print(1, flush=True)"
+
+
+@pytest.fixture(autouse=True)
+def _forgets() -> Iterator[None]:
+    yield
+    children._left.clear()
+
+
+def _python(code: str) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(
+        [sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    )
+
+
+@pytest.mark.parametrize("code", [COMPUTES, HAS_A_THREAD, HAS_A_CHILD, ENDS])
+def test_child_has_answered_once_it_has_settled(code: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    # Whatever else the machine has to do.
+    monkeypatch.setattr(children, "PATIENCE", 60.0)
+    with _python(code) as child:
+        child_started(child.pid)
+        settle_children()
+        assert child.stdout is not None
+        readable, _, _ = select.select([child.stdout], [], [], 0)
+        assert readable
+        assert (child.poll() is not None) == (code == ENDS)
+        assert bool(children._left) == (code != ENDS)
+        child.communicate(b"\n")
+
+
+def test_child_that_computes_for_long_is_not_waited_for_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(children, "PATIENCE", 0.05)
+    with _python("while True: pass") as child:
+        child_started(child.pid)
+        settle_children()
+        assert not children._left
+        child.kill()
+
+
+def test_nothing_is_waited_for_without_children(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(time, "sleep", pytest.fail)
+    settle_children()
+
+
+async def _echo(words: str) -> bytes:
+    process = await asyncio.create_subprocess_exec("echo", words, stdout=subprocess.PIPE)
+    printed, _ = await process.communicate()
+    return printed
+
+
+def _in_order() -> None:
+    done: list[str] = []
+
+    async def echo(words: str) -> None:
+        done.append((await _echo(words)).decode().strip())
+
+    async def main() -> None:
+        await asyncio.gather(echo("a"), echo("b"))
+
+    asyncio.run(main())
+    assert done == ["a", "b"]
+
+
+def _in_threads() -> None:
+    done: list[bytes] = []
+
+    def echo(words: str) -> None:
+        done.append(subprocess.run(["echo", words], capture_output=True, check=True).stdout)
+
+    threads = [threading.Thread(target=echo, args=(words,)) for words in "ab"]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert done == [b"a\n", b"b\n"]
+
+
+@pytest.mark.parametrize("test", [_in_order, _in_threads])
+def test_order_in_which_children_answer_is_found_and_replayed(test: object) -> None:
+    result = bohrbug.explore(test, executions=300)  # type: ignore[arg-type]
+    (failure,) = result.failures
+    assert failure.confirmed >= 3
+    assert not [caveat for caveat in result.verdict.caveats if "deterministic" in caveat]
+
+
+def test_loop_with_a_child_is_deterministic() -> None:
+    async def main() -> None:
+        process = await asyncio.create_subprocess_exec(
+            "cat", stdin=subprocess.PIPE, stdout=subprocess.PIPE
+        )
+        assert process.stdin is not None
+        assert process.stdout is not None
+        for words in (b"one\n", b"two\n"):
+            process.stdin.write(words)
+            assert await process.stdout.readline() == words
+        process.stdin.close()
+        assert await process.wait() == 0
+
+    result = bohrbug.explore(main, executions=40, strategy="random")
+    assert result.verdict.kind is not VerdictKind.FAILED
+    assert not [caveat for caveat in result.verdict.caveats if "deterministic" in caveat]
