@@ -27,6 +27,15 @@ def display_path(filename: str) -> str:
     return whole[len(below) :] if is_below else normal
 
 
+def path_in_notes(filename: str) -> str:
+    """As :func:`display_path`; of a library what one imports: ``asyncio/queues.py``."""
+    shown = display_path(filename)
+    if not os.path.isabs(shown):
+        return shown
+    folder = next((folder for folder in _libraries() if shown.startswith(folder)), "")
+    return shown[len(folder) :]
+
+
 @lru_cache(maxsize=1)
 def _packages() -> tuple[str, ...]:
     return _folders("purelib", "platlib")

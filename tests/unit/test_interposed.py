@@ -211,7 +211,7 @@ def test_each_module_that_replaces_something_is_put_in_place() -> None:
 
 
 def test_words_for_what_is_wrapped_alike_are_kinds_of_operations_or_known() -> None:
-    own = {"lock", "rlock", "alarm", "receive", "send"}
+    own = {"lock", "rlock", "alarm"}
     assert {row.alike for row in ROWS} - KINDS.keys() == own | {""}
 
 

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from enum import Enum, auto
 
 from bohrbug.live.harm import conflict
-from bohrbug.model.operation import EXTERNAL
+from bohrbug.model.operation import OUTSIDE
 from bohrbug.model.plan import NonPreemptive, UniformRandom
 from bohrbug.runtime.policies.decider import Decider, Tasks, TaskView
 from bohrbug.runtime.threads.execution import Execution
@@ -26,7 +26,7 @@ PAUSE = 64
 
 def is_inside(task: TaskView) -> bool:
     """Whether what a task is about to do is not seen outside."""
-    return task.pending is None or task.pending.kind is not EXTERNAL
+    return task.pending is None or task.pending.kind not in OUTSIDE
 
 
 class StayingInside:

@@ -127,7 +127,27 @@ EXECUTE = _kind("execute", is_release=True)
 SIGNAL = _kind("signal", is_release=True)
 CANCEL = _kind("cancel", is_release=True)
 EXTERNAL = _kind("external")
-"""Something outside our control that may block: a socket, a child process."""
+"""Waiting for something outside our control, such as a child process; or asking it for something.
+The next ones are the same, where more is known of it."""
+CONNECT = _kind("connect")
+ACCEPT = _kind("accept")
+SEND = _kind("send")
+RECEIVE = _kind("receive")
+OPEN = _kind("open")
+CLOSE = _kind("close")
+POLL = _kind("poll")
+"""Whether some descriptors are ready; waiting until one is."""
+USE = _kind("use")
+"""Of what one task at a time can use, and the others wait for: a buffer of a file."""
+LAUNCH = _kind("launch")
+"""The start of a child process."""
+RAISE = _kind("raise")
+"""Sending a signal to the own process."""
+
+OUTSIDE = frozenset(
+    {EXTERNAL, CONNECT, ACCEPT, SEND, RECEIVE, OPEN, CLOSE, POLL, USE, LAUNCH, RAISE}
+)
+"""The kinds of operations that may be seen outside, or depend on it."""
 
 READ = _kind("read", is_write=False, is_data=True)
 WRITE = _kind("write", is_data=True)

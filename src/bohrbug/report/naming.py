@@ -74,7 +74,17 @@ _WORDS: dict[str, tuple[str, str]] = {
     "execute": ("becomes another program", "exec"),
     "signal": ("sends a signal to", "signal to"),
     "cancel": ("cancels", "cancelling of"),
-    "external": ("waits outside our control for", "wait outside our control for"),
+    "external": ("waits for", "wait for"),
+    "connect": ("connects", "connecting of"),
+    "accept": ("accepts on", "accept on"),
+    "send": ("sends on", "send on"),
+    "receive": ("receives from", "receive from"),
+    "open": ("opens", "opening of"),
+    "close": ("closes", "closing of"),
+    "poll": ("looks at", "look at"),
+    "use": ("uses", "use of"),
+    "raise": ("raises", "raising of"),
+    "launch": ("launches", "launch of"),
     "read": ("reads", "read of"),
     "write": ("writes", "write of"),
     "load": ("loads", "load of"),
@@ -84,6 +94,14 @@ _WORDS: dict[str, tuple[str, str]] = {
     "buffer": ("puts a store into its buffer", "store into its buffer"),
     "fence": ("has its stores in memory", "fence"),
 }
+# The same in a column, where that is not the name of the kind.
+_IN_COLUMNS = {
+    "external": "wait for",
+    "accept": "accept on",
+    "send": "send on",
+    "receive": "receive from",
+    "poll": "look at",
+}
 # What `set` is to resources of native programs: connecting, closing, destroying.
 _CHANGES = ("changes", "change of", "change")
 _WAITS_IN_RUN = ("waits in", "wait in", "wait in")
@@ -91,6 +109,8 @@ _WAITS_IN_RUN = ("waits in", "wait in", "wait in")
 _WITHOUT_RESOURCE = {"begin", "end", "sleep", "yield", "choose", "execute", "resume", "callback"}
 _WITHOUT_RESOURCE |= {"buffer", "fence"}
 _TASK = re.compile(r"0(\.\d+)*")
+_PRIVATE = re.compile(r"\w+\._([A-Z]\w*?)__(?=\w*[^\W_])(?!\w*__\b)")
+"""What ``self.__name`` in a class becomes: ``Derived._Class__name``."""
 _GENERATED_NAME = re.compile(r"^(.*?)\s*\((.+)\)$")
 
 
@@ -185,7 +205,7 @@ class Names:
         return labels
 
     def _label(self, resource: Resource) -> tuple[str, str]:
-        label = resource.label or resource.type or resource.id
+        label = _PRIVATE.sub(r"\1.__", resource.label or resource.type or resource.id)
         created = resource.created
         is_unnamed = label == f"{resource.type} {resource.id}"
         is_unnamed = is_unnamed or (created is None and label == resource.type)
@@ -340,7 +360,7 @@ class Names:
             return _CHANGES
         if operation.kind is EXTERNAL and known is not None and known.type == TRIO_RUN:
             return _WAITS_IN_RUN
-        return (*_WORDS.get(kind, (kind, kind)), kind)
+        return (*_WORDS.get(kind, (kind, kind)), _IN_COLUMNS.get(kind, kind))
 
     def does(self, operation: Operation) -> str:
         """What a task does: ``writes Account.balance (bank.py:13)``."""
@@ -362,7 +382,7 @@ class Names:
         noun = self._words(operation)[1]
         if named:
             return self._with_resource(noun, operation) + self.at(operation)
-        for end in (" of", " from", " into", " on"):
+        for end in (" of", " from", " into", " on", " at", " for"):
             noun = noun.removesuffix(end)
         return noun + self.at(operation)
 

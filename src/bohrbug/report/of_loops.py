@@ -7,6 +7,7 @@ from bohrbug.model.operation import (
     CALLBACK,
     EXTERNAL,
     GET,
+    OUTSIDE,
     PUT,
     RELEASE,
     Operation,
@@ -17,7 +18,7 @@ from bohrbug.model.trio_runs import TrioRuns
 from bohrbug.report.naming import Names
 from bohrbug.report.sources import is_loop_file
 
-_PASSING_ON = (CALLBACK, EXTERNAL, ACQUIRE, RELEASE, PUT, GET)
+_PASSING_ON = frozenset({CALLBACK, ACQUIRE, RELEASE, PUT, GET, *OUTSIDE})
 """By what loops pass on what others ask them for, in code of their own."""
 
 

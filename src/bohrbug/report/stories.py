@@ -16,6 +16,7 @@ from bohrbug.model.operation import (
     CHOOSE,
     END,
     JOIN,
+    OUTSIDE,
     SPAWN,
     Operation,
     ResourceId,
@@ -224,7 +225,9 @@ def _conflict(
     distance = 0 if before is None else plain.step - before
     if after is not None and plain.resumed is not None:
         distance += after - plain.resumed
-    rank = (int(not operations[chosen].kind.is_data), int(not both), distance)
+    kind = operations[chosen].kind
+    # What is sent and received is as good as data; locks are only there to protect some.
+    rank = (int(not (kind.is_data or kind in OUTSIDE)), int(not both), distance)
     told_before = plain.before if before is None else before
     return rank, replace(plain, before=told_before, after=after, between=chosen, same=both)
 

@@ -11,7 +11,7 @@ from bohrbug.model.operation import CHOOSE, Operation
 from bohrbug.model.outcome import Divergence, Uncontrolled
 from bohrbug.model.plan import Choice, NonPreemptive, Plan, Policy
 from bohrbug.model.site import site_of
-from bohrbug.paths import display_path
+from bohrbug.paths import path_in_notes
 from bohrbug.runtime.policies import Asked, Decider, decider_for, earliest
 from bohrbug.runtime.threads import control
 from bohrbug.runtime.threads.checks import Checks
@@ -249,10 +249,15 @@ class Deciding:
         return False
 
     def _note_spin(self) -> None:
-        pending = self.current.pending
+        task = self.current
+        since = self.rows[max(task.last_yield, 0) :]
+        if any(row[1] == task.id and task.id in row[4] for row in since):
+            # It waits for time to pass now and then, as a server does that looks whether to stop.
+            return
+        pending = task.pending
         site = None if pending is None else site_of(pending.place)
         if site is not None:
-            self.trace.uncontrolled.spin(f"at {display_path(site.filename)}:{site.line}")
+            self.trace.uncontrolled.spin(f"at {path_in_notes(site.filename)}:{site.line}")
 
     def _let_time_pass(
         self, enabled: list[Task], timed: list[Task], sleeping: list[Task]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from bohrbug.model.operation import EXTERNAL, Kind
+from bohrbug.model.operation import RAISE, Kind
 from bohrbug.runtime.threads.control import controlled
 from bohrbug.runtime.threads.outside import Handler
 from bohrbug.runtime.threads.recording import look_as_well
@@ -62,7 +62,7 @@ def announce_signal(place: Any) -> None:
     if execution is None or execution.current.inside:
         return
     if (execution.current.host or execution.current) is not execution.root:
-        execution.perform(EXTERNAL, signals_of(execution), place)
+        execution.perform(RAISE, signals_of(execution), place)
 
 
 def defer_signal(execution: Execution, handler: Handler, number: int, frame: Any) -> None:

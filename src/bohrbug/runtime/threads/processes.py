@@ -18,7 +18,7 @@ from collections.abc import Callable
 from sys import _getframe
 from typing import Any
 
-from bohrbug.model.operation import EXTERNAL
+from bohrbug.model.operation import EXTERNAL, LAUNCH
 from bohrbug.runtime.interposed import CONTROL, wrapped_alike
 from bohrbug.runtime.threads import control
 from bohrbug.runtime.threads.children import child_started, settle_children
@@ -92,7 +92,7 @@ def _init(self: Any, *args: Any, **kwargs: Any) -> None:
         return
     place = place_of(_getframe(1))
     state = execution.resources.state_named("processes", "a child process", "process")
-    execution.perform(EXTERNAL, state, place)
+    execution.perform(LAUNCH, state, place)
     execution.outside.has_children = True
     execution.suspended += 1
     try:
@@ -252,7 +252,7 @@ if hasattr(os, "fork"):
         state = execution.resources.state_named("processes", "a child process", "process")
         task = execution.current
         if not task.inside:
-            execution.perform(EXTERNAL, state, place_of(_getframe(2)))
+            execution.perform(LAUNCH, state, place_of(_getframe(2)))
         task.inside += 1
         try:
             pid = _real_fork()

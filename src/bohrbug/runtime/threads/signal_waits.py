@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable
 from sys import _getframe
 from typing import Any
 
-from bohrbug.model.operation import EXTERNAL
+from bohrbug.model.operation import EXTERNAL, RAISE
 from bohrbug.runtime.interposed import CONTROL, wrapped_alike
 from bohrbug.runtime.threads.control import controlled
 from bohrbug.runtime.threads.deferred_signals import handle_now, signals_of
@@ -44,7 +44,7 @@ def kill(pid: int, number: int, /) -> None:
     """Stands for ``os.kill``: a signal to this process lets those go on that wait for it."""
     execution = controlled()
     if execution is not None and pid == os.getpid() and not execution.current.inside:
-        execution.perform(EXTERNAL, signals_of(execution), place_of(_getframe(2)))
+        execution.perform(RAISE, signals_of(execution), place_of(_getframe(2)))
         if interrupts(number):
             return
     _real_kill(pid, number)

@@ -19,7 +19,7 @@ from collections.abc import Callable
 from sys import _getframe
 from typing import Any, ClassVar
 
-from bohrbug.model.operation import EXTERNAL
+from bohrbug.model.operation import USE
 from bohrbug.runtime.threads.control import controlled
 from bohrbug.runtime.threads.execution import Execution
 from bohrbug.runtime.threads.io.patches import patches
@@ -70,7 +70,7 @@ def _enter(self: Any, halves: tuple[_Half, ...], execution: Execution, frame: An
 
     if not task.inside or not is_free():
         state = execution.resources.of(self, type(self).__name__)
-        execution.perform(EXTERNAL, state, place_of(frame), is_free)
+        execution.perform(USE, state, place_of(frame), is_free)
     for half in halves:
         half.execution, half.task = execution, task
 

@@ -18,7 +18,7 @@ from contextlib import suppress
 from sys import _getframe
 from typing import Any
 
-from bohrbug.model.operation import EXTERNAL
+from bohrbug.model.operation import OPEN
 from bohrbug.runtime.threads.control import controlled
 from bohrbug.runtime.threads.execution import Execution
 from bohrbug.runtime.threads.io.channels import Reach, channel_of_pipe, reach_of
@@ -99,7 +99,7 @@ class _Opening:
         """The open pipe, once the other end was opened, too."""
         execution = self._execution
         if not execution.current.inside:
-            execution.perform(EXTERNAL, self._state, self._place)
+            execution.perform(OPEN, self._state, self._place)
         is_for_writing = self._flags & os.O_ACCMODE == os.O_WRONLY
         descriptor = self._for_writing() if is_for_writing else self._for_reading()
         os.set_blocking(descriptor, True)
@@ -159,7 +159,7 @@ class _Opening:
             is_ours = pipe.is_made_here and not execution.outside.has_children
             return Reach.LOCAL if is_ours else Reach.FAR
 
-        wait_until(execution, self._state, self._place, ready, None, reach)
+        wait_until(execution, self._state, self._place, ready, None, reach, kind=OPEN)
         if execution.aborting:
             raise TaskKilled
 

@@ -6,13 +6,19 @@ import os
 from sys import _getframe
 from typing import Any
 
+from bohrbug.model.operation import CLOSE, CONNECT, RECEIVE, SEND
 from bohrbug.runtime.interposed import CONTROL, wrapped_alike
 from bohrbug.runtime.threads.control import controlled
 from bohrbug.runtime.threads.io.channels import RawSocket
 from bohrbug.runtime.threads.io.patches import patches
 from bohrbug.runtime.threads.io.pipes import read, write
-from bohrbug.runtime.threads.io.waiting import READABLE, WRITABLE, await_descriptor, point
-from bohrbug.runtime.threads.synchronizers import place_of
+from bohrbug.runtime.threads.io.waiting import (
+    READABLE,
+    WRITABLE,
+    await_descriptor,
+    place_outside,
+    point,
+)
 
 
 @patches.when_imported("multiprocessing.connection")
@@ -40,6 +46,9 @@ def _wrap_ssl(module: Any) -> None:
         _wrap_ssl_method(cls, name, module.SSLWantReadError, module.SSLWantWriteError)
 
 
+_SSL_KINDS = {"do_handshake": CONNECT, "read": RECEIVE, "write": SEND, "unwrap": CLOSE}
+
+
 def _wrap_ssl_method(cls: Any, name: str, wants_read: Any, wants_write: Any) -> None:
     original = getattr(cls, name)
 
@@ -50,8 +59,8 @@ def _wrap_ssl_method(cls: Any, name: str, wants_read: Any, wants_write: Any) -> 
         if execution is None or timeout == 0 or self.fileno() < 0:
             return original(self, *args, **kwargs)
         end = None if timeout is None else execution.clock.now + timeout
-        place = place_of(_getframe(1))
-        point(execution, self.fileno(), place)
+        place, kind = place_outside(_getframe(1)), _SSL_KINDS[name]
+        point(execution, self.fileno(), place, kind)
         while True:
             RawSocket.settimeout(self, 0)
             try:
@@ -64,5 +73,5 @@ def _wrap_ssl_method(cls: Any, name: str, wants_read: Any, wants_write: Any) -> 
                 if self.fileno() >= 0:
                     RawSocket.settimeout(self, timeout)
             left = None if end is None else max(end - execution.clock.now, 0.0)
-            if not await_descriptor(execution, self.fileno, mask, left, place):
+            if not await_descriptor(execution, self.fileno, mask, left, place, kind):
                 raise TimeoutError(f"The {name} operation timed out")

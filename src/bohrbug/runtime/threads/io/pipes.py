@@ -8,6 +8,7 @@ import stat
 from sys import _getframe
 from typing import Any
 
+from bohrbug.model.operation import CLOSE, RECEIVE, SEND
 from bohrbug.runtime.threads.control import controlled
 from bohrbug.runtime.threads.execution import Execution
 from bohrbug.runtime.threads.io.channels import channel_of, is_counter
@@ -45,7 +46,7 @@ def pipe() -> tuple[int, int]:
 
 
 def _read_under_control(execution: Execution, descriptor: int, place: Any) -> None:
-    await_descriptor(execution, lambda: descriptor, READABLE, None, place)
+    await_descriptor(execution, lambda: descriptor, READABLE, None, place, RECEIVE)
     execution.current.looks.clear()
 
 
@@ -54,7 +55,7 @@ def _write_under_control(execution: Execution, descriptor: int, data: Any, place
     with memoryview(data) as view, view.cast("B") as content:
         written = 0
         while True:
-            await_descriptor(execution, lambda: descriptor, WRITABLE, None, place)
+            await_descriptor(execution, lambda: descriptor, WRITABLE, None, place, SEND)
             os.set_blocking(descriptor, False)
             try:
                 written += _real_write(descriptor, content[written:])
@@ -103,7 +104,7 @@ if hasattr(os, "eventfd"):
         execution = controlled()
         if execution is not None and _may_block(fd):
             # It waits while the sum would be too large, which is not looked at.
-            await_descriptor(execution, lambda: fd, WRITABLE, None, place_of(_getframe(2)))
+            await_descriptor(execution, lambda: fd, WRITABLE, None, place_of(_getframe(2)), SEND)
             execution.current.looks.clear()
         _real_eventfd_write(fd, value)
 
@@ -115,7 +116,7 @@ def close_descriptor(descriptor: Any, /) -> None:
     if execution is not None:
         place = place_of(_getframe(2))
         if _may_block(descriptor):
-            point(execution, descriptor, place)
+            point(execution, descriptor, place, CLOSE)
         Closing.tell(descriptor, place)
     _real_close(descriptor)
 
@@ -184,7 +185,7 @@ class PipeFile(io.FileIO):
         """As ``FileIO.close``."""
         execution = controlled()
         if execution is not None and not self.closed and _may_block(self.fileno()):
-            point(execution, self.fileno(), place_of(caller(_getframe(1))))
+            point(execution, self.fileno(), place_of(caller(_getframe(1))), CLOSE)
         super().close()
 
 

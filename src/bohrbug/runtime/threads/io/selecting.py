@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from sys import _getframe
 from typing import Any
 
-from bohrbug.model.operation import EXTERNAL
+from bohrbug.model.operation import POLL
 from bohrbug.runtime.interposed import classes_with
 from bohrbug.runtime.pollers import (
     Poller,
@@ -78,7 +78,7 @@ def _await_several(
         )
     if timeout is not None and timeout <= 0:
         if not execution.current.inside:
-            execution.perform(EXTERNAL, state, place)
+            execution.perform(POLL, state, place)
         settle_children()
         found = look()
         if not found:
@@ -93,6 +93,7 @@ def _await_several(
             lambda: furthest(execution, wanted) if wanted else Reach.LOCAL,
             is_safety_net=False,
             watched=watched if wanted else None,
+            kind=POLL,
         )
         found = look()
     if found:

@@ -8,6 +8,7 @@ import socket
 from sys import _getframe
 from typing import Any
 
+from bohrbug.model.operation import ACCEPT, CLOSE, CONNECT, RECEIVE, SEND, Kind
 from bohrbug.runtime.interposed import CONTROL, wrapped_alike
 from bohrbug.runtime.threads.control import controlled
 from bohrbug.runtime.threads.execution import Execution
@@ -24,11 +25,11 @@ from bohrbug.runtime.threads.io.waiting import (
     WRITABLE,
     await_descriptor,
     is_ready,
+    place_outside,
     point,
     wait_until,
 )
 from bohrbug.runtime.threads.recording import effect
-from bohrbug.runtime.threads.synchronizers import place_of
 
 Socket = socket.socket
 
@@ -37,7 +38,7 @@ _WAIT_ALL = getattr(socket, "MSG_WAITALL", 0)
 _IN_PROGRESS = (errno.EINPROGRESS, errno.EWOULDBLOCK, errno.EAGAIN, errno.EALREADY)
 
 
-def _prepare(self: Any, frame: Any, mask: int, flags: int = 0) -> bool:
+def _prepare(self: Any, frame: Any, kind: Kind, flags: int = 0) -> bool:
     """Before a call on a socket: wait until it would not block. False: nobody is in control.
 
     Raises:
@@ -50,13 +51,14 @@ def _prepare(self: Any, frame: Any, mask: int, flags: int = 0) -> bool:
     descriptor = self.fileno()
     if descriptor < 0:
         return False
-    place = place_of(frame)
+    place = place_outside(frame)
+    mask = WRITABLE if kind is SEND else READABLE
     if timeout == 0 or flags & _DONT_WAIT:
-        state = point(execution, descriptor, place)
+        state = point(execution, descriptor, place, kind)
         if not is_ready(descriptor, mask):
             execution.observe(state, place)
         return False
-    if not await_descriptor(execution, self.fileno, mask, timeout, place):
+    if not await_descriptor(execution, self.fileno, mask, timeout, place, kind):
         raise TimeoutError("timed out")
     execution.current.looks.clear()
     return True
@@ -70,7 +72,7 @@ def _wrap_reading(name: str) -> None:
     @patches.method(Socket, name)
     def wrapper(self: Any, *args: Any, **kwargs: Any) -> Any:
         flags = kwargs.get("flags", args[flags_at] if len(args) > flags_at else 0)
-        blocking = _prepare(self, _getframe(1), READABLE, flags)
+        blocking = _prepare(self, _getframe(1), RECEIVE, flags)
         if blocking and flags & _WAIT_ALL and name == "recv":
             return _receive_all(self, args[0], flags, _getframe(1))
         return original(self, *args, **kwargs)
@@ -80,7 +82,7 @@ def _receive_all(self: Any, size: int, flags: int, frame: Any) -> bytes:
     """``recv`` with ``MSG_WAITALL``: as many bytes as asked for, unless the stream ends."""
     data = bytearray()
     while len(data) < size:
-        _prepare(self, frame, READABLE)
+        _prepare(self, frame, RECEIVE)
         piece = RawSocket.recv(self, size - len(data), flags & ~_WAIT_ALL)
         if not piece:
             break
@@ -97,12 +99,12 @@ def _send_pieces(
         TimeoutError: ``timeout`` virtual seconds passed before all was sent.
     """
     end = None if timeout is None else execution.clock.now + timeout
-    place = place_of(frame)
+    place = place_outside(frame)
     with memoryview(data) as view, view.cast("B") as content:
         sent = 0
         while True:
             left = None if end is None else max(end - execution.clock.now, 0.0)
-            if not await_descriptor(execution, self.fileno, WRITABLE, left, place):
+            if not await_descriptor(execution, self.fileno, WRITABLE, left, place, SEND):
                 raise TimeoutError("timed out")
             try:
                 sent += RawSocket.send(self, content[sent:], flags | _DONT_WAIT)
@@ -125,7 +127,7 @@ def send(self: Any, data: Any, flags: int = 0, /) -> int:
     if execution is not None and timeout is None and not flags & _DONT_WAIT and self.fileno() >= 0:
         # A blocking send returns when all is on its way.
         return _send_pieces(execution, self, data, flags, _getframe(1), None)
-    _prepare(self, _getframe(1), WRITABLE, flags)
+    _prepare(self, _getframe(1), SEND, flags)
     return _send(self, data, flags)
 
 
@@ -135,7 +137,7 @@ def sendall(self: Any, data: Any, flags: int = 0, /) -> None:
     execution = controlled()
     timeout = self.gettimeout()
     if execution is None or timeout == 0 or flags & _DONT_WAIT or self.fileno() < 0:
-        _prepare(self, _getframe(1), WRITABLE, flags)
+        _prepare(self, _getframe(1), SEND, flags)
         _sendall(self, data, flags)
         return
     _send_pieces(execution, self, data, flags, _getframe(1), timeout)
@@ -146,7 +148,7 @@ def _wrap_writing(name: str) -> None:
 
     @patches.method(Socket, name)
     def wrapper(self: Any, *args: Any) -> Any:
-        _prepare(self, _getframe(1), WRITABLE)
+        _prepare(self, _getframe(1), SEND)
         return original(self, *args)
 
 
@@ -165,7 +167,7 @@ _close = Socket.close
 @patches.method(Socket, "accept")
 def accept(self: Any) -> Any:
     """As ``socket.accept``."""
-    _prepare(self, _getframe(1), READABLE)
+    _prepare(self, _getframe(1), ACCEPT)
     execution = controlled()
     if execution is None:
         return _accept(self)
@@ -193,8 +195,8 @@ def _connect_under_control(execution: Execution, self: Any, address: Any, frame:
         TimeoutError: the socket's timeout has passed in virtual time.
     """
     timeout = self.gettimeout()
-    place = place_of(frame)
-    point(execution, self.fileno(), place)
+    place = place_outside(frame)
+    point(execution, self.fileno(), place, CONNECT)
     if self.type != socket.SOCK_STREAM:
         return _connect_ex(self, address)
     error = _try_to_connect(self, address)
@@ -217,7 +219,13 @@ def _connect_under_control(execution: Execution, self: Any, address: Any, frame:
 
     state = channel_of(execution, self.fileno(), place)
     if not wait_until(
-        execution, state, place, ready, timeout, lambda: reach_of(execution, self.fileno())
+        execution,
+        state,
+        place,
+        ready,
+        timeout,
+        lambda: reach_of(execution, self.fileno()),
+        kind=CONNECT,
     ):
         raise TimeoutError("timed out")
     _adopt_connection(execution, self, place)
@@ -243,7 +251,7 @@ def connect(self: Any, address: Any, /) -> None:
     execution = controlled()
     if execution is None or self.gettimeout() == 0 or self.fileno() < 0:
         if execution is not None and self.fileno() >= 0:
-            point(execution, self.fileno(), place_of(_getframe(1)))
+            point(execution, self.fileno(), place_outside(_getframe(1)), CONNECT)
         _connect(self, address)
         return
     error = _connect_under_control(execution, self, address, _getframe(1))
@@ -272,7 +280,7 @@ def listen(self: Any, *args: Any) -> None:
         channels = channels_of(execution)
         name = self.getsockname()
         channels.ports.add(name[1] if isinstance(name, tuple) else name)
-        channel_of(execution, self.fileno(), place_of(_getframe(1)))
+        channel_of(execution, self.fileno(), place_outside(_getframe(1)))
 
 
 @patches.method(Socket, "bind")
@@ -290,7 +298,7 @@ def shutdown(self: Any, how: int, /) -> None:
     """As ``socket.shutdown``."""
     execution = controlled()
     if execution is not None and self.fileno() >= 0:
-        point(execution, self.fileno(), place_of(_getframe(1)))
+        point(execution, self.fileno(), place_outside(_getframe(1)), CLOSE)
     _shutdown(self, how)
 
 
@@ -299,7 +307,7 @@ def close(self: Any) -> None:
     """As ``socket.close``."""
     execution = controlled()
     if execution is not None and self.fileno() >= 0 and not self._closed:
-        point(execution, self.fileno(), place_of(_getframe(1)))
+        point(execution, self.fileno(), place_outside(_getframe(1)), CLOSE)
     _close(self)
 
 
@@ -315,7 +323,7 @@ if hasattr(socket, "socketpair"):
             inodes = (os.fstat(first.fileno()).st_ino, os.fstat(second.fileno()).st_ino)
             channels.pairs[inodes[0]] = channels.pairs[inodes[1]] = inodes
             channels.states.pop(inodes, None)
-            channel_of(execution, first.fileno(), place_of(_getframe(1)))
+            channel_of(execution, first.fileno(), place_outside(_getframe(1)))
         return first, second
 
     socketpair.__module__ = "socket"

@@ -7,18 +7,36 @@ import selectors
 from collections.abc import Callable
 from typing import Any
 
-from bohrbug.model.operation import EXTERNAL
+from bohrbug.model.operation import EXTERNAL, Kind
 from bohrbug.runtime.threads.arrivals import Watched
 from bohrbug.runtime.threads.children import settle_children
 from bohrbug.runtime.threads.execution import Execution
 from bohrbug.runtime.threads.io.channels import Reach, channel_of, note_arrival, reach_of
 from bohrbug.runtime.threads.resources import ResourceState
+from bohrbug.runtime.threads.stacks import begins_a_task, is_own
+from bohrbug.runtime.threads.synchronizers import place_of
 from bohrbug.runtime.threads.task import TimeoutPolicy
 
 _real_poll = select.poll
 
 READABLE = select.POLLIN | select.POLLPRI
 WRITABLE = select.POLLOUT
+
+
+_ON_BEHALF_OF_OTHERS = ("socket", "ssl")
+"""Modules whose code in Python does what it is asked for at once."""
+
+
+def place_outside(frame: Any) -> Any:
+    """The place in the program, or in a library, that uses a socket; not in :mod:`socket`."""
+    caller = frame
+    while caller is not None and not begins_a_task(caller.f_code):
+        named = caller.f_globals.get("__name__")
+        if named not in _ON_BEHALF_OF_OTHERS and not is_own(caller.f_code.co_filename):
+            return place_of(caller)
+        caller = caller.f_back
+    # A method may be itself what a thread runs.
+    return place_of(frame)
 
 
 def is_ready(descriptor: int, mask: int) -> bool:
@@ -40,10 +58,12 @@ def wait_until(
     reach: Callable[[], Reach],
     is_safety_net: bool = True,
     watched: Callable[[], Watched] | None = None,
+    kind: Kind = EXTERNAL,
 ) -> bool:
     """Wait until ``ready`` holds; false if the virtual timeout fired.
 
     Parameters:
+        kind: what the task does.
         is_safety_net: the timeout is there for a peer that has died, so that it
             fires only when no task can run.
         watched: the descriptors that it becomes true by; ``None``: it takes something else.
@@ -61,7 +81,7 @@ def wait_until(
         arrivals.watch(task, watched)
     try:
         return execution.perform(
-            EXTERNAL,
+            kind,
             state,
             place,
             ready,
@@ -89,11 +109,13 @@ def watched_by(selector: Any) -> Watched:
     )
 
 
-def point(execution: Execution, descriptor: int, place: Any) -> ResourceState:
+def point(
+    execution: Execution, descriptor: int, place: Any, kind: Kind = EXTERNAL
+) -> ResourceState:
     """A scheduling point before an operation that never blocks."""
     state = channel_of(execution, descriptor, place)
     if not execution.current.inside:
-        execution.perform(EXTERNAL, state, place)
+        execution.perform(kind, state, place)
     return state
 
 
@@ -103,8 +125,9 @@ def await_descriptor(
     mask: int,
     timeout: float | None,
     place: Any,
+    kind: Kind,
 ) -> bool:
-    """Wait until a file descriptor is ready."""
+    """Wait until a file descriptor is ready for what a task does with it."""
     first = descriptor()
     state = channel_of(execution, first, place)
     is_there = wait_until(
@@ -115,6 +138,7 @@ def await_descriptor(
         timeout,
         lambda: reach_of(execution, first),
         watched=lambda: ((descriptor(), mask),),
+        kind=kind,
     )
     if is_there and mask == READABLE:
         note_arrival(execution, first, state)
