@@ -47,7 +47,7 @@ def test_anyio(async_folder: AsyncFolder) -> None:
             assert log.count("set up") == log.count("torn down") > 20
         """,
     )
-    done = async_folder.explore("--bohrbug-executions=100", "--bohrbug-seconds=4", plugin="anyio")
+    done = async_folder.explore("--bohrbug-executions=100", "--bohrbug-seconds=30", plugin="anyio")
     assert "2 failed, 3 passed" in done.out, done.out
     for backend in ("asyncio", "trio"):
         assert f"test_race[{backend}] - AssertionError: assert 1 == 2" in done.out
