@@ -26,6 +26,7 @@ from bohrbug.model.plan import (
     Policy,
     Priorities,
     ReadsFrom,
+    Switches,
     UniformRandom,
     WeightedRandom,
 )
@@ -386,6 +387,7 @@ _ARGUMENTS: dict[str, tuple[Any, ...]] = {
     "UniformRandom": (1,),
     "Priorities": (1, 2, 3),
     "Segments": ((),),
+    "Switches": ((),),
     "Ordered": ((),),
     "PartialOrder": (1,),
     "WeightedRandom": (1, ()),
@@ -397,7 +399,7 @@ _ARGUMENTS: dict[str, tuple[Any, ...]] = {
 
 def test_both_runtimes_say_what_they_can_execute() -> None:
     assert NativeRuntime.policies == POLICIES
-    assert frozenset(get_args(Policy)) - POLICIES == {Aligned}
+    assert frozenset(get_args(Policy)) - POLICIES == {Aligned, Switches}
     assert ThreadsRuntime.policies == frozenset(get_args(Policy))
 
 

@@ -18,6 +18,8 @@ from bohrbug.model.plan import (
     Segments,
     Sleeper,
     Sleeping,
+    Switch,
+    Switches,
     WeightedRandom,
 )
 from bohrbug.runtime.policies import decider_for, earliest, next_in_turn
@@ -80,6 +82,38 @@ def test_a_stretch_has_as_many_steps_as_it_says() -> None:
 def test_a_stretch_of_a_task_that_can_not_run_is_passed_over() -> None:
     decider = decider_for(Segments((("0.2", 2), ("0.3", 1))))
     assert made(decider, [view(1), view(3)], 3) == [3, 3, 3]
+
+
+def test_a_switch_follows_the_step_that_it_names() -> None:
+    switches = Switch("0.1", 2, "0.2"), Switch("0.2", 3, "0.1")
+    decider = decider_for(Switches(switches))
+    assert made(decider, [view(1), view(2)], 7) == [1, 1, 2, 2, 2, 1, 1]
+
+
+def test_a_switch_to_a_task_that_can_not_run_is_left_out() -> None:
+    decider = decider_for(Switches((Switch("0.1", 1, "0.9"), Switch("0.1", 2, "0.2"))))
+    assert made(decider, [view(1), view(2)], 4) == [1, 1, 2, 2]
+
+
+def test_a_task_that_is_held_waits_until_nobody_else_can_run() -> None:
+    decider = decider_for(Switches((Switch("0.1", 1, "0.2", held="0.1"),)))
+    first, second, third = view(1), view(2), view(3)
+    assert decider.choose(first, [first, second], [], False, 0) is first
+    assert decider.choose(first, [first, second], [], False, 1) is second
+    # The one that was to go on waits, and who comes after the second is the third.
+    assert decider.choose(second, [first, third], [], False, 2) is third
+    assert decider.choose(third, [first], [], False, 3) is first
+    # From now on it is one like others.
+    assert decider.choose(third, [first, second], [], False, 4) is first
+
+
+def test_switches_make_the_data_choices_of_each_task() -> None:
+    decider = decider_for(Switches((Switch("0.1", 1, "0.2"),), (("0.1", (2, 1)), ("0.2", (1,)))))
+    tasks = [view(1), view(2)]
+    decider.choose(tasks[0], tasks, [], False, 0)
+    assert decider.value(3) == 2
+    decider.choose(tasks[0], tasks, [], False, 1)
+    assert (decider.value(3), decider.value(3)) == (1, 0)
 
 
 # -- PCT -------------------------------------------------------------------------------------------

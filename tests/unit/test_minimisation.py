@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+
 import pytest
 
 from bohrbug.exploration.minimisation.budget import Budget
@@ -21,13 +23,14 @@ from bohrbug.exploration.minimisation.preemptions import (
     early_timeouts,
     lengthened,
     minimise,
+    switches_of,
     variations,
 )
 from bohrbug.model.cause import Strength
-from bohrbug.model.operation import READ, WRITE
+from bohrbug.model.operation import READ, WRITE, Site
 from bohrbug.model.ordering import Event, Ordering
 from bohrbug.model.outcome import Divergence, Outcome, OutcomeKind, TaskInfo
-from bohrbug.model.plan import Plan
+from bohrbug.model.plan import Plan, Switches
 from bohrbug.model.trace import Trace
 from tests.simulated import Instruction, Program, execute, tasks, writes
 
@@ -336,6 +339,57 @@ def test_of_many_tasks_those_are_left_out_that_do_not_matter() -> None:
     failing = run(Plan(everybody * 2))
     assert len(failing.preemptions()) > 14
     assert len(minimise(failing, run, Budget(45)).preemptions()) == 1
+
+
+def a_long_detour() -> tuple[Program, Plan]:
+    """Two tasks give way to each other all the time, and lose an update in the end."""
+    add = [*writes(8, "y"), Instruction("read", "x"), Instruction("write", "x", 1)]
+    return tasks(add, add), Plan(("0", "0.1") * 10)
+
+
+def test_schedule_is_told_by_its_switches() -> None:
+    program, plan = a_long_detour()
+    failing, _ = execute(program, plan)
+    again, _ = execute(program, Plan((), Switches(tuple(switches_of(failing).values()))))
+    assert again.tasks == failing.tasks
+
+
+def test_one_that_yields_and_goes_on_is_told_as_well() -> None:
+    program = tasks([Instruction("yield"), *writes(1)], writes(1), writes(1))
+    yields, _ = execute(program, Plan(("0", "0", "0.2", "0.1")))
+    again, _ = execute(program, Plan((), Switches(tuple(switches_of(yields).values()))))
+    assert again.tasks == yields.tasks
+
+
+def test_many_preemptions_are_taken_away_in_a_few_executions() -> None:
+    program, plan = a_long_detour()
+    run = Run(program, 2)
+    failing = run(plan)
+    assert len(failing.preemptions()) > 15
+    run.count = 0
+    smallest = minimise(failing, run, Budget(8), has_switches=True)
+    assert run.count <= 8
+    assert len(smallest.preemptions()) == 1
+    # One after the other that takes longer.
+    assert len(minimise(failing, run, Budget(8)).preemptions()) > 1
+
+
+@pytest.mark.parametrize("library", [threading.__file__, __file__])
+def test_preemptions_in_libraries_are_the_first_to_go(library: str) -> None:
+    """What matters comes first here, and is in the program; the rest may be in a library."""
+    add = [Instruction("read", "x"), Instruction("write", "x", 1), *writes(8, "y")]
+    base = Run(tasks(add, add), 2)
+    places = {True: Site(__file__, 1, "run"), False: Site(library, 1, "run")}
+
+    def run(plan: Plan) -> Trace:
+        trace = base(plan)
+        trace.operations[:] = [
+            each._replace(place=places[each.resource.endswith("x")]) for each in trace.operations
+        ]
+        return trace
+
+    smallest = minimise(run(Plan(("0", "0.1") * 10)), run, Budget(3), has_switches=True)
+    assert (len(smallest.preemptions()) == 1) == (library != __file__)
 
 
 def test_what_is_no_smaller_is_not_taken() -> None:

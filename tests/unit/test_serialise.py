@@ -45,6 +45,8 @@ from bohrbug.model.plan import (
     Segments,
     Sleeper,
     Sleeping,
+    Switch,
+    Switches,
     UniformRandom,
     WeightedRandom,
 )
@@ -139,6 +141,21 @@ policies = st.one_of(
     st.builds(
         Segments,
         st.lists(st.tuples(st.sampled_from(["0", "0.1", "0.2"]), st.integers(1, 9))).map(tuple),
+    ),
+    st.builds(
+        Switches,
+        st.lists(
+            st.builds(
+                Switch,
+                st.sampled_from(["0", "0.1"]),
+                st.integers(0, 9),
+                st.sampled_from(["0.1", "0.2"]),
+                st.none() | st.sampled_from(["0", "0.1"]),
+            )
+        ).map(tuple),
+        st.lists(
+            st.tuples(st.sampled_from(["0", "0.1"]), st.lists(st.integers(0, 9)).map(tuple))
+        ).map(tuple),
     ),
     st.builds(
         Sleeping,

@@ -25,7 +25,7 @@ from bohrbug.exploration.spending import HALF, LITTLE, Spending
 from bohrbug.model.cause import Strength
 from bohrbug.model.conditions import Level
 from bohrbug.model.outcome import Outcome, OutcomeKind, Race
-from bohrbug.model.plan import Ordered, Plan
+from bohrbug.model.plan import Ordered, Plan, Switches
 from bohrbug.model.trace import Trace
 
 CONFIRMATIONS = 3
@@ -357,7 +357,10 @@ class Findings:
         def replay(plan: Plan) -> Trace:
             return self.replay(plan.under(conditions))
 
-        smallest = normalise(minimise(failure.trace, replay, budget), replay)
+        has_switches = Switches in self._learner.runtime.policies
+        smallest = normalise(
+            minimise(failure.trace, replay, budget, has_switches=has_switches), replay
+        )
         preemptions = len(smallest.preemptions())
         if preemptions and not smallest.faults():
             # This minimised the schedule that was found; others may need fewer.

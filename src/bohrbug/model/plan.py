@@ -83,6 +83,39 @@ class Segments:
 
 
 @dataclass(frozen=True, slots=True)
+class Switch:
+    """Where control passes from one task to another.
+
+    Parameters:
+        task: who has made the last step.
+        steps: how many it has made by then, data choices not counted.
+        target: who makes the next one.
+        held: who is to wait from then on until nobody else can run.
+    """
+
+    task: TaskId
+    steps: int
+    target: TaskId
+    held: TaskId | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Switches:
+    """Without preemptions but for some; a schedule as CHESS has it (OSDI 2008, section 4.4).
+
+    Lenient: a switch to a task that can't run is left out.  It is for whole executions, without a
+    prefix.
+
+    Parameters:
+        switches: each at another step.
+        values: for each task the values of its data choices in order; beyond these they are 0.
+    """
+
+    switches: tuple[Switch, ...]
+    values: TaskValues = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Ordered:
     """Keep orderings as far as that is possible.
 
@@ -270,6 +303,7 @@ Policy = (
     | UniformRandom
     | Priorities
     | Segments
+    | Switches
     | Ordered
     | PartialOrder
     | WeightedRandom

@@ -43,6 +43,8 @@ from bohrbug.model.plan import (
     Segments,
     Sleeper,
     Sleeping,
+    Switch,
+    Switches,
     TaskValues,
     UniformRandom,
     WeightedRandom,
@@ -69,6 +71,12 @@ def _policy_to_json(policy: Policy) -> Json:
             return {
                 "name": "segments",
                 "segments": [list(segment) for segment in segments],
+                "values": _values_to_json(values),
+            }
+        case Switches(switches, values):
+            return {
+                "name": "switches",
+                "switches": [[each.task, each.steps, each.target, each.held] for each in switches],
                 "values": _values_to_json(values),
             }
         case Ordered(orderings, seed, values):
@@ -203,6 +211,16 @@ def _segment(data: Json) -> tuple[str, int]:
     return task, steps
 
 
+def _switch(data: Json) -> Switch:
+    where = "switch of a policy"
+    task, steps, target, held = a_row(data, where, a_string, a_count, a_string, _held)
+    return Switch(task, steps, target, held)
+
+
+def _held(data: Json, where: str) -> str | None:
+    return optional(data, where, a_string)
+
+
 def _values_of_task(data: Json) -> tuple[str, tuple[int, ...]]:
     task, values = a_row(data, "values of a policy", a_string, a_list)
     return task, tuple(a_count(value, "values of a policy") for value in values)
@@ -243,6 +261,10 @@ def _policy_from_json(data: Json) -> Policy:
             values = rows("values") if "values" in policy else []
             return Segments(
                 tuple(map(_segment, rows("segments"))), tuple(map(_values_of_task, values))
+            )
+        case "switches":
+            return Switches(
+                tuple(map(_switch, rows("switches"))), tuple(map(_values_of_task, rows("values")))
             )
         case "ordered":
             return Ordered(

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator
+from dataclasses import replace
 from itertools import chain, groupby
 
 from bohrbug.exploration.minimisation.budget import Budget
 from bohrbug.model.operation import ROOT, TaskId
-from bohrbug.model.plan import NonPreemptive, Plan, Segments, TaskValues
+from bohrbug.model.plan import NonPreemptive, Plan, Segments, Switch, Switches, TaskValues
+from bohrbug.model.site import site_of
 from bohrbug.model.trace import Trace
+from bohrbug.paths import is_library_file
 
 Execute = Callable[[Plan], Trace]
 Segment = tuple[TaskId, int]
@@ -18,6 +22,15 @@ MOST = 200
 
 AS_LONG_AS_IT_CAN = 1 << 20
 """More steps than any task does in a schedule that is minimised."""
+
+FEW = 4
+"""Preemptions of which each can be looked at by itself."""
+
+MOST_ALONE = 16
+"""Preemptions of which each is tried alone."""
+
+MOST_IN_VAIN = 60
+"""Executions in a row that come to nothing where only a single preemption is left."""
 
 MANY = 5
 """Tasks of which some are left out; of fewer every two stretches are soon joined."""
@@ -69,6 +82,22 @@ def lengthened(segments: list[Segment]) -> Iterator[list[Segment]]:
         yield [*segments[:number], longer, *segments[number + 1 :]]
 
 
+def switches_of(trace: Trace) -> dict[int, Switch]:
+    """The schedule as switches between tasks, by the steps that begin with them."""
+    made: Counter[TaskId] = Counter()
+    found: dict[int, Switch] = {}
+    last = ROOT
+    for step, task in enumerate(trace.tasks):
+        if step in trace.arities:
+            continue
+        # Who yields may be the one that goes on.
+        if step and (task != trace.goes_on(step) or trace.yielded[step]):
+            found[step] = Switch(last, made[last], task)
+        made[task] += 1
+        last = task
+    return found
+
+
 def _without(segments: list[Segment], tasks: Collection[TaskId]) -> list[Segment]:
     """A schedule that says nothing of some tasks: they run when no other one can."""
     return _merged([segment for segment in segments if segment[0] not in tasks])
@@ -90,7 +119,9 @@ def cost(trace: Trace) -> tuple[int, int, int, int]:
     return (len(trace.faults()), len(trace.preemptions()), switches, len(trace))
 
 
-def minimise(trace: Trace, execute: Execute, budget: Budget | None = None) -> Trace:
+def minimise(
+    trace: Trace, execute: Execute, budget: Budget | None = None, *, has_switches: bool = False
+) -> Trace:
     """The failing execution with the fewest preemptions that could be found.
 
     Greedy: each candidate is executed, and kept if it fails in the same way at
@@ -101,6 +132,7 @@ def minimise(trace: Trace, execute: Execute, budget: Budget | None = None) -> Tr
         trace: a failing execution.
         execute: executes a plan.
         budget: what may be spent; :data:`MOST` executions if it is not given.
+        has_switches: plans with :class:`Switches` can be executed.
     """
     signature = trace.outcome.signature()
     best, best_cost = trace, cost(trace)
@@ -121,6 +153,8 @@ def minimise(trace: Trace, execute: Execute, budget: Budget | None = None) -> Tr
     if faults := best.faults():
         # Perhaps it fails without them.
         better(Plan((), Segments(tuple(segments_of(best)), _values(best, dropped=faults))))
+    if has_switches and best_cost[1] > FEW:
+        _drop_many(lambda: best, better, left)
     # Most of many tasks have nothing to do with it: leave out halves of them, quarters, ...
     number = len({*best.tasks, ROOT})
     size = number // 2 if number >= MANY else 0
@@ -138,17 +172,71 @@ def minimise(trace: Trace, execute: Execute, budget: Budget | None = None) -> Tr
         rest = Segments((), _values(first, index)) if first.arities else NonPreemptive()
         if left.is_spent() or better(Plan(tuple(first.choices[:index]), rest)):
             break
-    improved = True
+    improved, in_vain = True, 0
     while improved and best_cost[1] and not left.is_spent():
         improved = False
         known = segments_of(best)
         for segments in chain(variations(known), lengthened(known)):
-            if left.is_spent():
+            if left.is_spent() or (best_cost[1] == 1 and in_vain > MOST_IN_VAIN):
                 break
+            in_vain += 1
             if better(Plan((), Segments(tuple(segments), _values(best)))):
-                improved = True
+                improved, in_vain = True, 0
                 break
     return best
+
+
+def _drop_many(best: Callable[[], Trace], better: Callable[[Plan], bool], left: Budget) -> None:
+    """Take away many preemptions at once, and with few executions most of those of no account.
+
+    Those that matter are more often in the program than in a library that it uses.  What remains
+    is halved, quartered, ...: Zeller and Hildebrandt, *Simplifying and isolating failure-inducing
+    input*, 2002.
+
+    Parameters:
+        best: the failing execution with the fewest preemptions so far.
+        better: executes a plan, and tells whether that gave a better one.
+        left: what may be spent.
+    """
+
+    def follow(switches: Iterable[Switch]) -> bool:
+        return better(Plan((), Switches(tuple(switches), _values(best()))))
+
+    def drop(preemptions: Collection[int]) -> bool:
+        switches = switches_of(best())
+        return follow(each for step, each in switches.items() if step not in preemptions)
+
+    trace = best()
+    in_libraries = {step for step in trace.preemptions() if _is_in_library(trace, step)}
+    if in_libraries and not left.is_spent():
+        drop(in_libraries)
+    # Perhaps one is enough, if whoever is preempted waits for all others.
+    trace = best()
+    switches = switches_of(trace)
+    candidates = sorted(trace.preemptions(), key=lambda step: (_is_in_library(trace, step), -step))
+    for step in candidates[:MOST_ALONE]:
+        if left.is_spent() or follow([replace(switches[step], held=trace.goes_on(step))]):
+            break
+    size = len(best().preemptions()) // 2
+    while size:
+        # The last ones first: what comes after the failure is decided is never needed.
+        end = len(best().preemptions())
+        while end > 0 and not left.is_spent():
+            preemptions = best().preemptions()
+            if drop({*preemptions[max(end - size, 0) : end]}):
+                end = min(end, len(best().preemptions()))
+            else:
+                end -= size
+        if left.is_spent():
+            break
+        size //= 2
+
+
+def _is_in_library(trace: Trace, step: int) -> bool:
+    """Whether the task that is preempted before a step stands in a library."""
+    pending = trace.pending(step).get(trace.goes_on(step))
+    site = None if pending is None else site_of(pending.place)
+    return site is None or is_library_file(site.filename)
 
 
 def early_timeouts(trace: Trace) -> tuple[int, ...]:

@@ -276,7 +276,7 @@ def _confirmed(platform: ThreadsPlatform, recorded: Failure, found: Trace) -> Fa
         return None
     smallest = found
     if recorded.outcome.race is None and len(found) <= LONG:
-        smallest = minimise(found, execute)
+        smallest = minimise(found, execute, has_switches=True)
         if not reproduces(smallest.as_plan()):
             smallest = found
     plan = smallest.as_plan()

@@ -16,12 +16,13 @@ from bohrbug.model.plan import (
     ReadsFrom,
     Segments,
     Sleeping,
+    Switches,
     UniformRandom,
     WeightedRandom,
 )
 from bohrbug.runtime.policies.aligned import AlignedDecider
 from bohrbug.runtime.policies.asking import AskDecider, Asked
-from bohrbug.runtime.policies.basic import NonPreemptiveDecider, SegmentsDecider
+from bohrbug.runtime.policies.basic import NonPreemptiveDecider, SegmentsDecider, SwitchesDecider
 from bohrbug.runtime.policies.decider import Decider, TaskView, earliest, next_in_turn
 from bohrbug.runtime.policies.in_c import drawing_decider
 from bohrbug.runtime.policies.ordered import OrderedDecider
@@ -64,6 +65,8 @@ def decider_for(
             return AskDecider(policy, ask)
         case Segments():
             return SegmentsDecider(policy)
+        case Switches():
+            return SwitchesDecider(policy)
         case Ordered():
             return OrderedDecider(policy)
         case ReadsFrom():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bohrbug.model.operation import TaskId
-from bohrbug.model.plan import Priorities, Segments
+from bohrbug.model.plan import Priorities, Segments, Switches, TaskValues
 from bohrbug.runtime.policies.decider import Tasks, TaskView, earliest, next_in_turn
 from bohrbug.runtime.policies.drawing import Drawing
 
@@ -100,15 +100,32 @@ class PriorityDecider(Drawing):
         self._priorities[task.id] = self._lowest
 
 
-class SegmentsDecider(NonPreemptiveDecider):
+class _WithValues(NonPreemptiveDecider):
+    """Makes the data choices of a schedule that is varied.
+
+    Parameters:
+        values: for each task those of it, in order.
+    """
+
+    def __init__(self, values: TaskValues) -> None:
+        self._values = {task: list(reversed(made)) for task, made in values}
+        self._chooser = ""
+
+    def value(self, arity: int) -> int:
+        """The next value that the policy has for the task that runs, or else the first one."""
+        values = self._values.get(self._chooser)
+        value = values.pop() if values else 0
+        return value if value < arity else 0
+
+
+class SegmentsDecider(_WithValues):
     """Follows the stretches of a :class:`Segments` policy leniently."""
 
     def __init__(self, policy: Segments) -> None:
+        super().__init__(policy.values)
         self._segments = policy.segments
         self._position = 0
         self._left = policy.segments[0][1] if policy.segments else 0
-        self._values = {task: list(reversed(made)) for task, made in policy.values}
-        self._chooser = ""
 
     def choose(
         self, running: TaskView, enabled: Tasks, timed: Tasks, yielded: bool, step: int
@@ -130,8 +147,38 @@ class SegmentsDecider(NonPreemptiveDecider):
         self._chooser = chosen.id
         return chosen
 
-    def value(self, arity: int) -> int:
-        """The next value that the policy has for the task that runs, or else the first one."""
-        values = self._values.get(self._chooser)
-        value = values.pop() if values else 0
-        return value if value < arity else 0
+
+class SwitchesDecider(_WithValues):
+    """Follows the switches of a :class:`Switches` policy leniently."""
+
+    def __init__(self, policy: Switches) -> None:
+        super().__init__(policy.values)
+        self._last = ""
+        self._made: dict[TaskId, int] = {}
+        self._switches = {(each.task, each.steps): each for each in policy.switches}
+        self._held: set[TaskId] = set()
+
+    def choose(
+        self, running: TaskView, enabled: Tasks, timed: Tasks, yielded: bool, step: int
+    ) -> TaskView:
+        """See :class:`Decider`."""
+        chosen = self._switch([*enabled, *timed])
+        if chosen is None:
+            if self._held:
+                free = [task for task in enabled if task.id not in self._held]
+                if not free:
+                    self._held.clear()
+                enabled = free or enabled
+            chosen = super().choose(running, enabled, timed, yielded, step)
+        self._last = self._chooser = chosen.id
+        self._made[chosen.id] = self._made.get(chosen.id, 0) + 1
+        return chosen
+
+    def _switch(self, options: Tasks) -> TaskView | None:
+        """Who comes next by a switch; ``None``: there is none here, or that task can't run."""
+        switch = self._switches.get((self._last, self._made.get(self._last, 0)))
+        if switch is None:
+            return None
+        if switch.held is not None:
+            self._held.add(switch.held)
+        return next((task for task in options if task.id == switch.target), None)
