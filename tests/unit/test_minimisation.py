@@ -361,6 +361,20 @@ def test_one_that_yields_and_goes_on_is_told_as_well() -> None:
     assert again.tasks == yields.tasks
 
 
+def test_timeout_that_fires_though_others_could_run_is_told_as_well() -> None:
+    waits = tasks([Instruction("down", "s", timeout=1.0), *writes(1)], writes(2))
+    program = Program(waits.tasks, semaphores=(("s", 0),))
+    early, _ = execute(program, Plan(("0", "0.1", "0", "0.1")))
+    again, _ = execute(program, Plan((), Switches(tuple(switches_of(early).values()))))
+    assert (again.tasks, early.preemptions()[0]) == (early.tasks, 0)
+    alone = tasks([*writes(1), Instruction("down", "s", timeout=1.0)], writes(2))
+    program = Program(alone.tasks, semaphores=(("s", 0),))
+    early, _ = execute(program, Plan(("0", "0", "0.1")))
+    assert early.preemptions() == [1]
+    again, _ = execute(program, Plan((), Switches(tuple(switches_of(early).values()))))
+    assert again.tasks == early.tasks
+
+
 def test_many_preemptions_are_taken_away_in_a_few_executions() -> None:
     program, plan = a_long_detour()
     run = Run(program, 2)

@@ -87,7 +87,7 @@ class Switch:
     """Where control passes from one task to another.
 
     Parameters:
-        task: who has made the last step.
+        task: who has made the last step; empty before the first one.
         steps: how many it has made by then, data choices not counted.
         target: who makes the next one.
         held: who is to wait from then on until nobody else can run.

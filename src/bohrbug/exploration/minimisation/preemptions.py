@@ -17,6 +17,9 @@ from bohrbug.paths import is_library_file
 Execute = Callable[[Plan], Trace]
 Segment = tuple[TaskId, int]
 
+NOBODY = ""
+"""Who has made the last step before there is one."""
+
 MOST = 200
 """Executions in which one failure is minimised."""
 
@@ -86,12 +89,13 @@ def switches_of(trace: Trace) -> dict[int, Switch]:
     """The schedule as switches between tasks, by the steps that begin with them."""
     made: Counter[TaskId] = Counter()
     found: dict[int, Switch] = {}
-    last = ROOT
+    last = NOBODY
     for step, task in enumerate(trace.tasks):
         if step in trace.arities:
             continue
-        # Who yields may be the one that goes on.
-        if step and (task != trace.goes_on(step) or trace.yielded[step]):
+        # Who yields may be the one that goes on; who waits may, by a timeout.
+        is_usual = step and task == trace.goes_on(step) and task in trace.enabled[step]
+        if not is_usual or trace.yielded[step]:
             found[step] = Switch(last, made[last], task)
         made[task] += 1
         last = task
