@@ -6,6 +6,7 @@ import asyncio
 import io
 import queue
 import threading
+from dataclasses import replace
 from math import log
 from pathlib import Path
 
@@ -38,7 +39,7 @@ from bohrbug.model.trace import Trace
 from bohrbug.report import progress
 from bohrbug.report.columns import wrapped_source
 from bohrbug.report.deadlock import alone_in_words, cycle_in_words
-from bohrbug.report.finding import interpreter_note, timeouts_note
+from bohrbug.report.finding import interpreter_note, suspected_races, timeouts_note
 from bohrbug.report.frames import program_frames, program_traceback, telling_frame
 from bohrbug.report.headline import failure_headline
 from bohrbug.report.naming import Names, task_order
@@ -46,7 +47,7 @@ from bohrbug.report.progress import ProgressLine
 from bohrbug.report.schedule import SHOWN_STEPS, Folded, Preempted, schedule_of, select
 from bohrbug.report.sources import ShortNames, is_tool_file, source_line
 from bohrbug.report.stories import TaskSteps, stories
-from bohrbug.report.text import render_result
+from bohrbug.report.text import failure_text, render_result
 from bohrbug.report.verdict import one_line_verdict
 from bohrbug.report.wording import plural, seconds_in_words
 from bohrbug.search.dfs import DepthFirst
@@ -54,6 +55,7 @@ from bohrbug.search.estimates import Estimate
 from bohrbug.search.random_walk import RandomWalk
 from tests.unit.report_samples import (
     GOLD,
+    balance_race,
     early_timeout,
     lock_cycle,
     lost_notify,
@@ -460,6 +462,20 @@ def test_interpreter_note() -> None:
     )
     failure.interpreter = Interpreter.UNKNOWN
     assert interpreter_note(failure, names) == ""
+
+
+@pytest.mark.parametrize("preemptions", [3, 4])
+def test_races_of_the_program_are_told_of_a_schedule_with_many_preemptions(
+    preemptions: int,
+) -> None:
+    failure, race = lost_update(), balance_race()
+    library = Site(threading.__file__, 1, "run")
+    elsewhere = replace(race.second, operation=race.second.operation._replace(place=library))
+    failure.trace.races = [replace(race, second=elsewhere), race]
+    failure.essential = tuple(range(preemptions))
+    assert suspected_races(failure) == ([race] if preemptions == 4 else [])
+    report = failure_text(failure, width=100)
+    assert ("Data races in this schedule" in report) == (preemptions == 4)
 
 
 def test_who_does_not_want_early_timeouts_is_told_how_to_explore_without() -> None:

@@ -20,7 +20,7 @@ from bohrbug.exploration.minimisation.systematic import (
 )
 from bohrbug.exploration.options import ExploreOptions
 from bohrbug.exploration.platform import Platform
-from bohrbug.exploration.result import Failure, Result
+from bohrbug.exploration.result import MOST_SURVEYED, Failure, Result
 from bohrbug.exploration.spending import HALF, LITTLE, Spending
 from bohrbug.model.cause import Strength
 from bohrbug.model.conditions import Level
@@ -418,13 +418,17 @@ class Findings:
             points = self._learner.conditions.points
             failure.interpreter = self._platform.interpreter_of(failure, points, budget)
         for failure in failures:
-            self._look_for_races_over_awaits(failure)
+            self._look_for_telling_races(failure)
 
-    def _look_for_races_over_awaits(self, failure: Failure) -> None:
-        """Where no ordering explains a failure, a value that was out of date may."""
+    def _look_for_telling_races(self, failure: Failure) -> None:
+        """Where no ordering explains a failure, a value that was out of date may.
+
+        And of a schedule that nobody can survey, the races in it say at least where to look.
+        """
         is_explained = failure.cause is not None and bool(failure.cause.orderings)
         is_known = any(race.stale is not None for race in self._races.values())
-        if is_explained or not is_known or self._spending.is_overdrawn:
+        is_long = len(failure.essential) > MOST_SURVEYED
+        if is_explained or not (is_known or is_long) or self._spending.is_overdrawn:
             return
         again = self._learner.replay(failure.plan, watch=True).trace
         if again.tasks == failure.trace.tasks:

@@ -31,6 +31,10 @@ class Interpreter(str, Enum):
     UNKNOWN = "unknown"
 
 
+MOST_SURVEYED = 3
+"""Preemptions of a schedule that can be told in a sentence."""
+
+
 @dataclass(slots=True)
 class Failure:
     """One failure, confirmed by replay and minimised.

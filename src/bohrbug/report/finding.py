@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from bohrbug.exploration.result import Failure, Interpreter
+from bohrbug.exploration.result import MOST_SURVEYED, Failure, Interpreter
 from bohrbug.model.operation import Site
-from bohrbug.model.outcome import Outcome, Race
-from bohrbug.paths import display_path
+from bohrbug.model.outcome import Access, Outcome, Race
+from bohrbug.model.site import site_of
+from bohrbug.paths import display_path, is_library_file
 from bohrbug.report.explanation import ends_waits_early
 from bohrbug.report.frames import program_frames, telling_frame
 from bohrbug.report.naming import Names
@@ -46,6 +47,27 @@ def telling_races(failure: Failure) -> list[Race]:
     if failure.cause is not None and failure.cause.orderings:
         return []
     return [race for race in failure.trace.races if race.stale is not None]
+
+
+def suspected_races(failure: Failure) -> list[Race]:
+    """Data races on variables of the program, in a schedule of which nothing else says the cause.
+
+    Those of libraries are there in executions that pass, too.
+    """
+    is_told = failure.cause is not None or len(failure.essential) <= MOST_SURVEYED
+    if is_told or failure.outcome.race is not None:
+        return []
+    return [
+        race
+        for race in failure.trace.races
+        if race.stale is None
+        and not any(_is_in_library(each) for each in (race.first, race.second))
+    ]
+
+
+def _is_in_library(access: Access) -> bool:
+    site = site_of(access.operation.place)
+    return site is None or is_library_file(site.filename)
 
 
 def how_found(

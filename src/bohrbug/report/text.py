@@ -24,6 +24,7 @@ from bohrbug.report.finding import (
     how_found,
     how_often_reproduced,
     interpreter_note,
+    suspected_races,
     telling_races,
     timeouts_note,
     where_in_words,
@@ -164,7 +165,12 @@ def render_failure(
     """
     trace = failure.trace
     telling = telling_races(failure)[:_MOST_TELLING]
-    races = [*telling, *([failure.outcome.race] if failure.outcome.race is not None else [])]
+    suspected = [] if telling else suspected_races(failure)[:_MOST_TELLING]
+    races = [
+        *telling,
+        *suspected,
+        *([failure.outcome.race] if failure.outcome.race is not None else []),
+    ]
     names = Names(trace, extra=race_sites(races))
     paper = Paper(console, _task_order(trace))
     _draw_head(paper, failure, names, test, executions, seconds)
@@ -185,6 +191,10 @@ def render_failure(
             paper.heading("What was out of date")
             for race in telling:
                 draw_race(paper, race, names, frames=1)
+        if suspected:
+            paper.heading("Data races in this schedule")
+            for race in suspected:
+                draw_race(paper, race, names)
         schedule = schedule_of(trace, failure.essential, names, full=full)
         paper.heading("Schedule")
         draw_schedule(paper, schedule, names)
