@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import operator
 from collections.abc import Callable, Iterable
+from types import CodeType, FunctionType
 from typing import Any
 
 from bohrbug.runtime.threads.rewrite import builtins_table as table
@@ -125,13 +126,46 @@ def _tell_partial(owner: Any, place: Place) -> None:
 
 
 def cached(cache: Any, arguments: tuple[Any, ...], place: Place) -> None:
-    """The function of an ``lru_cache`` will be entered, unless its result is known."""
-    hooks.whole(cache, True, place)
+    """The function of an ``lru_cache`` will be entered, unless its result is known.
+
+    Which only the call itself finds out.  If the function tells where it begins, the cache is read
+    here and changed there; else it is changed here.
+    """
+    hooks.whole(cache, not (_tells_of_its_beginning(cache) and _is_roomy(cache)), place)
     function = item_functions.wrapped(cache)
     if function is not None:
         iteration.Calls.tell(function, arguments, place)
     # When the result is known, this stays until the next call: hence weakly.
     halfway.begin(hooks.telling_again(cache, True))
+
+
+_MOST_KEPT = 1_000
+_entered: dict[int, tuple[CodeType, bool]] = {}
+"""By ids of code: whether it tells where it begins.  The code is kept, so that no other gets its
+id."""
+
+
+def _tells_of_its_beginning(cache: Any) -> bool:
+    function = getattr(cache, "__wrapped__", None)
+    if type(function) is not FunctionType:
+        return False
+    code = function.__code__
+    known = _entered.get(id(code))
+    if known is None:
+        if len(_entered) >= _MOST_KEPT:
+            _entered.clear()
+        known = code, any(constant is halfway.enter for constant in code.co_consts)
+        _entered[id(code)] = known
+    return known[1]
+
+
+def _is_roomy(cache: Any) -> bool:
+    """Whether it will hardly come to drop a result: which one depends on the order of all calls."""
+    _, _, most, kept = _cache_info(cache)
+    return most is None or 2 * kept <= most
+
+
+_cache_info: Callable[[Any], tuple[int, int, int | None, int]] = table.LruCacheWrapper.cache_info  # type: ignore[attr-defined]
 
 
 def getter(callable_: Any, arguments: tuple[Any, ...], place: Place) -> None:
