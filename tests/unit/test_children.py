@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import multiprocessing
 import select
 import subprocess
 import sys
@@ -13,9 +14,10 @@ from collections.abc import Iterator
 import pytest
 
 import bohrbug
+from bohrbug.exploration.result import Result
 from bohrbug.exploration.verdicts import VerdictKind
 from bohrbug.runtime.threads import children
-from bohrbug.runtime.threads.children import child_started, settle_children
+from bohrbug.runtime.threads.children import FAST, IN_ORDER, settle_children
 
 pytestmark = pytest.mark.skipif(not children._TELLS, reason="needs /proc")
 
@@ -38,6 +40,10 @@ def _forgets() -> Iterator[None]:
     children._left.clear()
 
 
+def _tell_of(pid: int) -> None:
+    children._left[pid] = children.PATIENCE
+
+
 def _python(code: str) -> subprocess.Popen[bytes]:
     return subprocess.Popen(
         [sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE
@@ -49,7 +55,7 @@ def test_child_has_answered_once_it_has_settled(code: str, monkeypatch: pytest.M
     # Whatever else the machine has to do.
     monkeypatch.setattr(children, "PATIENCE", 60.0)
     with _python(code) as child:
-        child_started(child.pid)
+        _tell_of(child.pid)
         settle_children()
         assert child.stdout is not None
         readable, _, _ = select.select([child.stdout], [], [], 0)
@@ -64,7 +70,7 @@ def test_child_that_computes_for_long_is_not_waited_for_again(
 ) -> None:
     monkeypatch.setattr(children, "PATIENCE", 0.05)
     with _python("while True: pass") as child:
-        child_started(child.pid)
+        _tell_of(child.pid)
         settle_children()
         assert not children._left
         child.kill()
@@ -131,4 +137,36 @@ def test_loop_with_a_child_is_deterministic() -> None:
 
     result = bohrbug.explore(main, executions=40, strategy="random")
     assert result.verdict.kind is not VerdictKind.FAILED
+    assert _conditions(result) == (FAST,)
     assert not [caveat for caveat in result.verdict.caveats if "deterministic" in caveat]
+
+
+def _put(queue: multiprocessing.Queue[int], number: int) -> None:
+    queue.put(number)
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_nothing_is_promised_of_other_orders_of_children(count: int) -> None:
+    """Which nobody varies: these two answer in the order in which they were started, mostly."""
+
+    def test() -> None:
+        queue: multiprocessing.Queue[int] = multiprocessing.Queue()
+        processes = [
+            multiprocessing.Process(target=_put, args=(queue, number)) for number in range(count)
+        ]
+        for process in processes:
+            process.start()
+        assert {queue.get() for _ in processes} == {*range(count)}
+        for process in processes:
+            process.join()
+
+    result = bohrbug.explore(test)
+    assert not result.failures
+    assert _conditions(result) == ((FAST, IN_ORDER) if count == 2 else (FAST,))
+
+
+def _conditions(result: Result) -> tuple[str, ...]:
+    """As what the verdict takes things."""
+    conditions = result.verdict.conditions
+    assert conditions is not None
+    return conditions.taking

@@ -12,6 +12,7 @@ from __future__ import annotations
 import os
 import time
 
+from bohrbug.runtime.threads.execution import Execution
 from bohrbug.runtime.threads.leftovers import forgotten_afterwards
 
 # Bound here: what the program sees of these is under control.
@@ -32,11 +33,25 @@ _ENDED = frozenset("ZXx")
 
 _left: dict[int, float] = {}
 """By the ids of children that have not ended: for how many seconds they are still waited for."""
-forgotten_afterwards(_left)
+_started: dict[int, bool] = {}
+"""All children, by their ids."""
+forgotten_afterwards(_left, _started)
 
 
-def child_started(pid: int) -> None:
+FAST = "child processes as faster than all tasks"
+"""What is assumed where a task has started a child."""
+
+IN_ORDER = "the order in which child processes go on as it was"
+"""What is assumed where there were several."""
+
+
+def child_started(execution: Execution, pid: int) -> None:
     """A task has started a child."""
+    if pid in _started:
+        # It goes through several functions.
+        return
+    execution.trace.uncontrolled.assume(IN_ORDER if _started else FAST)
+    _started[pid] = True
     if _TELLS:
         _left[pid] = PATIENCE
 

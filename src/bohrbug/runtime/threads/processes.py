@@ -98,7 +98,7 @@ def _init(self: Any, *args: Any, **kwargs: Any) -> None:
     try:
         # Short, and no other task is needed for it: until the child executes its program.
         _popen_init(self, *args, **kwargs)
-        child_started(self.pid)
+        child_started(execution, self.pid)
         for name in ("stdin", "stdout", "stderr"):
             stream = getattr(self, name)
             if stream is not None:
@@ -158,7 +158,7 @@ def _wrap_starting(module: Any) -> None:
             execution.outside.shares_files = True
         start(self, process_obj)
         if execution is not None and self.pid is not None:
-            child_started(self.pid)
+            child_started(execution, self.pid)
 
 
 # -- os ----------------------------------------------------------------------------------
@@ -236,7 +236,7 @@ if hasattr(os, "posix_spawn"):
         execution.outside.has_children = True
         text = os.fsdecode(command)
         shell = os.posix_spawn("/bin/sh", ["sh", "-c", text], os.environ)
-        child_started(shell)
+        child_started(execution, shell)
         return int(os.waitpid(shell, 0)[1])
 
 
@@ -259,7 +259,7 @@ if hasattr(os, "fork"):
         finally:
             task.inside -= 1
         if pid:
-            child_started(pid)
+            child_started(execution, pid)
         return pid
 
 
