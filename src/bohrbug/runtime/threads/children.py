@@ -52,7 +52,8 @@ def child_started(execution: Execution, pid: int) -> None:
         return
     execution.trace.uncontrolled.assume(IN_ORDER if _started else FAST)
     _started[pid] = True
-    if _TELLS:
+    # What runs live takes its time anyway, and others wait for it.
+    if _TELLS and not execution.settings.is_live:
         _left[pid] = PATIENCE
 
 
