@@ -3,6 +3,7 @@
 A mark is a comment at the end of a line, ``/*@ name: operators */``.  The operators:
 
 - ``drop``: the line is left out;
+- ``bare``: it locks a mutex, and is left out with all that unlock it up to the next that locks it;
 - ``twice``: it is there twice;
 - ``up(n)``, ``down(n)``: it is moved by so many lines;
 - ``if``: its ``while`` becomes an ``if``;
@@ -77,6 +78,8 @@ def _changed(lines: list[str], at: int, operator: str, argument: str) -> list[st
     match operator:
         case "drop":
             return [*before, *after]
+        case "bare":
+            return [*before, *_without_unlocks(line, after)]
         case "twice":
             return [*before, line, line, *after]
         case "up":
@@ -96,6 +99,18 @@ def _changed(lines: list[str], at: int, operator: str, argument: str) -> list[st
             return [*before, margin + argument, *after]
         case _:
             raise ValueError(f"there is no operator {operator!r}")
+
+
+def _without_unlocks(line: str, after: list[str]) -> list[str]:
+    unlock = line.strip().replace("_lock(", "_unlock(", 1)
+    kept: list[str] = []
+    for at, other in enumerate(after):
+        # To the end of the function, or as far as the next critical section.
+        if other.strip() == line.strip() or other.startswith("}"):
+            return [*kept, *after[at:]]
+        if other.strip() != unlock:
+            kept.append(other)
+    return kept
 
 
 def _replaced(line: str, old: str, new: str) -> str:

@@ -20,7 +20,7 @@
 #include <unistd.h>
 
 #define CLIENTS 3
-#define WORKERS 2
+#define WORKERS 3
 #define WAITING 1           /* connections that wait for a worker */
 #define FETCHES 1           /* at a time */
 #define PAGE 64
@@ -99,27 +99,28 @@ static struct {
 } waiting = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, PTHREAD_COND_INITIALIZER, {0}, 0, false};
 
 static void put(int fd) {
-    pthread_mutex_lock(&waiting.lock);                          /*@ put_lock: drop */
-    while (waiting.count == WAITING)                            /*@ put_full: if */
+    pthread_mutex_lock(&waiting.lock);                          /*@ put_lock: drop, bare */
+    while (waiting.count == WAITING)
         pthread_cond_wait(&waiting.not_full, &waiting.lock);
-    waiting.connections[waiting.count++] = fd;                  /*@ put_store: split(&waiting.lock) */
-    pthread_cond_signal(&waiting.not_empty);                    /*@ put_signal: drop, up(3) */
+    waiting.connections[waiting.count++] = fd;
+    pthread_cond_signal(&waiting.not_empty);                    /*@ put_signal: drop */
     pthread_mutex_unlock(&waiting.lock);                        /*@ put_unlock: drop, up(2) */
 }
 
 static int taken(void) {
     int fd = -1;
-    pthread_mutex_lock(&waiting.lock);                          /*@ take_lock: drop */
+    pthread_mutex_lock(&waiting.lock);                          /*@ take_lock: drop, bare */
     while (!waiting.count && !waiting.closed)                   /*@ take_empty: if */
         pthread_cond_wait(&waiting.not_empty, &waiting.lock);
     if (waiting.count) fd = waiting.connections[--waiting.count]; /*@ take: split(&waiting.lock) */
+    check(fd >= 0 || waiting.closed, "a worker goes home early");
     pthread_cond_signal(&waiting.not_full);                     /*@ take_signal: drop */
-    pthread_mutex_unlock(&waiting.lock);                        /*@ take_unlock: drop, up(2) */
+    pthread_mutex_unlock(&waiting.lock);                        /*@ take_unlock: drop, up(3) */
     return fd;
 }
 
 static void close_waiting(void) {
-    pthread_mutex_lock(&waiting.lock);                          /*@ close_lock: drop */
+    pthread_mutex_lock(&waiting.lock);                          /*@ close_lock: drop, bare */
     waiting.closed = true;                                      /*@ close_flag: down(2) */
     pthread_cond_broadcast(&waiting.not_empty);                 /*@ close_broadcast: signal, drop */
     pthread_mutex_unlock(&waiting.lock);
@@ -128,11 +129,11 @@ static void close_waiting(void) {
 /* -- counters ----------------------------------------------------------------------------- */
 
 static pthread_mutex_t counters_lock = PTHREAD_MUTEX_INITIALIZER;
-static int hits, misses;
+static int hits, misses, evictions;
 static atomic_int served, fetching;
 
 static void count_request(bool hit) {
-    pthread_mutex_lock(&counters_lock);                         /*@ count_lock: drop */
+    pthread_mutex_lock(&counters_lock);                         /*@ count_lock: drop, bare */
     if (hit) hits++;
     else misses++;
     pthread_mutex_unlock(&counters_lock);                       /*@ count_unlock: up(2), drop */
@@ -160,6 +161,7 @@ static struct entry *find(char name) {
 }
 
 static struct entry *add(char name) {
+    check(!find(name), "a page is in the cache twice");
     struct entry *entry = calloc(1, sizeof *entry);
     entry->name = name;
     entry->page = malloc(PAGE);
@@ -178,6 +180,9 @@ static void make_room(void) {
         struct entry *entry = *oldest;
         *oldest = entry->next;
         cached_bytes -= entry->length;
+        pthread_mutex_lock(&counters_lock);
+        evictions++;
+        pthread_mutex_unlock(&counters_lock);
         memset(entry->page, '?', PAGE);
         free(entry->page);
         free(entry);
@@ -197,11 +202,11 @@ static void fetch(struct entry *entry) {
     sem_post(&fetches);                                         /*@ fetch_post: up(4) */
 }
 
-static struct entry *entry_for(char name) {
-    pthread_mutex_lock(&cache_lock);                            /*@ find_lock: drop, down(1) */
+static struct entry *entry_for(char name, bool *hit) {
+    pthread_mutex_lock(&cache_lock);                            /*@ find_lock: drop, bare, down(1) */
     struct entry *entry = find(name);
-    count_request(entry != NULL);                               /*@ find: split(&cache_lock) */
-    if (entry) {
+    *hit = entry != NULL;
+    if (entry) {                                                /*@ find: split(&cache_lock) */
         entry->users++;                                         /*@ use: down(3), split(&cache_lock) */
         while (!entry->complete)                                /*@ complete_wait: if, instead(if (0)) */
             pthread_cond_wait(&completed, &cache_lock);
@@ -211,9 +216,9 @@ static struct entry *entry_for(char name) {
     entry = add(name);                                          /*@ add: split(&cache_lock) */
     entry->users++;                                             /*@ use_new: down(2) */
     pthread_mutex_unlock(&cache_lock);                          /*@ add_unlock: up(2) */
-    fetch(entry);                                               /*@ fetch: down(2), up(1) */
-    pthread_mutex_lock(&cache_lock);                            /*@ complete_lock: drop */
-    entry->complete = true;                                     /*@ complete: up(2), down(2) */
+    fetch(entry);
+    pthread_mutex_lock(&cache_lock);                            /*@ complete_lock: drop, bare */
+    entry->complete = true;                                     /*@ complete: up(2), down(3) */
     cached_bytes += entry->length;                              /*@ bytes: down(2) */
     pthread_cond_broadcast(&completed);                         /*@ completed: drop, signal, up(3) */
     pthread_mutex_unlock(&cache_lock);                          /*@ complete_unlock: up(3) */
@@ -221,7 +226,7 @@ static struct entry *entry_for(char name) {
 }
 
 static void done_with(struct entry *entry) {
-    pthread_mutex_lock(&cache_lock);                            /*@ done_lock: drop */
+    pthread_mutex_lock(&cache_lock);                            /*@ done_lock: drop, bare */
     entry->users--;                                             /*@ unuse: up(1) */
     make_room();                                                /*@ room: down(1), split(&cache_lock) */
     pthread_mutex_unlock(&cache_lock);                          /*@ done_unlock: drop, up(2) */
@@ -243,7 +248,7 @@ static char journal[CLIENTS * 8 + 1];
 static size_t journal_length;
 
 static void note(char name, const struct tm *now) {
-    pthread_mutex_lock(&log_lock);                              /*@ log_lock: drop */
+    pthread_mutex_lock(&log_lock);                              /*@ log_lock: drop, bare */
     snprintf(journal + journal_length, 9, "%02d:%02d %c\n", now->tm_hour, now->tm_min, name);
     journal_length += 8;                                        /*@ journal: down(1) */
     pthread_mutex_unlock(&log_lock);                            /*@ log_unlock: drop, up(2) */
@@ -252,7 +257,7 @@ static void note(char name, const struct tm *now) {
 static void report(void) {
     pthread_mutex_lock(&cache_lock);
     pthread_mutex_lock(&counters_lock);                         /*@ report_lock: up(1) */
-    check(hits + misses <= CLIENTS && misses > 0, "the counters are impossible");
+    check(hits + misses <= CLIENTS && evictions <= misses, "the counters are impossible");
     pthread_mutex_unlock(&counters_lock);
     pthread_mutex_unlock(&cache_lock);
 }
@@ -263,7 +268,9 @@ static void serve(int fd) {
     time_t zero = 0;
     pthread_once(&once, prepare);                               /*@ once: instead(if (!greeting) prepare();) */
     check(receive(fd, &name, 1) == 1, "no request for the proxy");
-    struct entry *entry = entry_for(name);
+    bool hit;
+    struct entry *entry = entry_for(name, &hit);
+    count_request(hit);
     transmit(fd, greeting, 1);
     transmit(fd, entry->page, entry->length);                   /*@ reply: down(1) */
     done_with(entry);

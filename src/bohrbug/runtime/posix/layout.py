@@ -106,6 +106,7 @@ STATES = (
     "the locale",
     "the random numbers of rand() and random()",
     "the signal handlers",
+    "the numbers of descriptors",
 )
 """``enum process_state`` of ``shim/process_state.h``, in the words of reports."""
 
@@ -528,6 +529,7 @@ class Header(ctypes.Structure):
         ("nobody_comes", c_uint32),
         ("kernel_matters", c_uint32),
         ("polls_matter", c_uint32),
+        ("numbers_matter", c_uint32),
         ("fibers", c_uint32),
         ("tso", c_uint32),
         ("starter", c_int32),
@@ -600,6 +602,7 @@ class Header(ctypes.Structure):
         ("releases", c_uint32),
         ("timers_run", c_uint32),
         ("helped_by_timers", c_uint32),
+        ("stale_numbers", c_uint32),
         ("yields_assumed", c_uint32),
         ("ended_beside_others", c_uint32),
         ("ports", c_uint64 * PORT_WORDS),

@@ -108,6 +108,7 @@ class Preparation:
             right_deaths=learnt.right_deaths,
             kernel_matters=learnt.dependences.kernel,
             polls_matter=learnt.dependences.polls,
+            numbers_matter=learnt.dependences.numbers,
             cpus=self._cpus,
         )
         return Prepared(plan, names, segment)

@@ -41,15 +41,21 @@ class Dependences:
     Parameters:
         kernel: changes of what the kernel keeps, see :data:`KERNEL`.
         polls: waits for any of several descriptors.
+        numbers: uses of descriptors that were closed before, which may meet what another task has
+            opened since: from then on making, using and closing descriptors are operations.
     """
 
     kernel: bool = False
     polls: bool = False
+    numbers: bool = False
 
     def __or__(self, other: Dependences) -> Dependences:
-        if self.kernel >= other.kernel and self.polls >= other.polls:
-            return self
-        return Dependences(self.kernel or other.kernel, self.polls or other.polls)
+        both = Dependences(
+            self.kernel or other.kernel,
+            self.polls or other.polls,
+            self.numbers or other.numbers,
+        )
+        return self if both == self else both
 
 
 NO_DEPENDENCES = Dependences()
@@ -408,9 +414,10 @@ class Reading(Naming):
         """What was seen of steps that depend on each other without a resource in common."""
         # One byte of each record, without taking them apart.
         flags = set(self._steps[layout.FLAGS_AT :: layout.STEP.size])
-        if flags.isdisjoint(_CHANGES_KERNEL):
-            return NO_DEPENDENCES
-        return Dependences(kernel=True, polls=not flags.isdisjoint(_POLLS))
+        kernel = not flags.isdisjoint(_CHANGES_KERNEL)
+        polls = kernel and not flags.isdisjoint(_POLLS)
+        numbers = bool(self._header.stale_numbers)
+        return Dependences(kernel, polls, numbers) if kernel or numbers else NO_DEPENDENCES
 
     def effects(self) -> list[tuple[int, TaskId, ResourceId, bool]]:
         """What steps touched beside their operation's resource, see :class:`Trace`."""

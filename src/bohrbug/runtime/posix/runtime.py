@@ -36,7 +36,7 @@ from bohrbug.runtime.posix.learnt import Learnt
 from bohrbug.runtime.posix.making import Making
 from bohrbug.runtime.posix.native_trace import NativeTrace
 from bohrbug.runtime.posix.preparing import Preparation
-from bohrbug.runtime.posix.recorded import Reading
+from bohrbug.runtime.posix.recorded import Dependences, Reading
 from bohrbug.runtime.posix.segment import POLICIES, SegmentFile
 from bohrbug.runtime.posix.settings import NativeSettings
 from bohrbug.runtime.posix.standard_streams import Input
@@ -50,6 +50,9 @@ NOT_EXECUTED = 127
 
 LACKS_SYMBOL = b"symbol lookup error"
 """What the loader says then, of a function that it looks up when it is called first."""
+
+NUMBERS: PointKey = ("the numbers of descriptors", "", 0, 0)
+"""In a reproduction file: making, using and closing descriptors are scheduling points."""
 
 Explainer = Callable[[Reading, Trace, Ended, Printed], Outcome]
 """Turns how an execution ended into an outcome; the monitors do."""
@@ -451,13 +454,16 @@ class NativeRuntime:
         return self._preparation.points
 
     def want_points(self, keys: Iterable[PointKey]) -> None:
-        """Make these accesses scheduling points."""
-        self.points.want(keys)
+        """Make these accesses, and making and closing descriptors, scheduling points."""
+        wanted = {tuple(key) for key in keys}
+        if NUMBERS in wanted:
+            self._learnt.dependences |= Dependences(numbers=True)
+        self.points.want(wanted - {NUMBERS})
 
     def skipped_functions(self) -> tuple[()]:
         """No function is chosen for its accesses to be made visible."""
         return ()
 
     def point_keys(self) -> tuple[PointKey, ...]:
-        """The accesses to memory that are scheduling points."""
-        return self.points.keys()
+        """The accesses to memory that are scheduling points, and what stands for descriptors."""
+        return (*self.points.keys(), *[NUMBERS] * self._learnt.dependences.numbers)

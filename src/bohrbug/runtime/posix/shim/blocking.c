@@ -9,6 +9,7 @@
 #include <sys/sem.h>
 #include <sys/stat.h>
 
+#include "descriptor_numbers.h"
 #include "file_locks.h"
 #include "real.h"
 #include "trying.h"
@@ -55,9 +56,11 @@ static long try_fcntl(const struct call *call) {
 }
 
 static int control(int fd, int command, void *argument, uint64_t site) {
+    bool makes = command == F_DUPFD || command == F_DUPFD_CLOEXEC;
+    number_operation(makes ? SET : INSPECT, site);
     bool waits = command == F_SETLKW || command == F_OFD_SETLKW;
     if (!waits && command != F_SETLK && command != F_OFD_SETLK)
-        return REAL(fcntl)(fd, command, argument);
+        return (int)number_used(fd, REAL(fcntl)(fd, command, argument));
     const struct flock *lock = argument;
     uint32_t resource = file_of(fd, site);
     if (lock && lock->l_type == F_UNLCK) {

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 
 #include "clock.h"
+#include "descriptor_numbers.h"
 #include "descriptors.h"
 #include "files.h"
 #include "real.h"
@@ -105,6 +106,7 @@ static bool waits_for_other_end(int folder, const char *path, int flags) {
         mode_t mode = flags & (O_CREAT | __O_TMPFILE) ? va_arg(arguments, mode_t) : 0; \
         va_end(arguments); \
         CONTROLLED(name, path, flags, mode); \
+        number_operation(SET, SITE); \
         if (waits_for_other_end(AT_FDCWD, path, flags)) \
             return open_fifo(AT_FDCWD, path, flags, mode, SITE); \
         file_opening(AT_FDCWD, path, flags, SITE); \
@@ -121,6 +123,7 @@ OPENS(open64)
         mode_t mode = flags & (O_CREAT | __O_TMPFILE) ? va_arg(arguments, mode_t) : 0; \
         va_end(arguments); \
         CONTROLLED(name, folder, path, flags, mode); \
+        number_operation(SET, SITE); \
         if (waits_for_other_end(folder, path, flags)) \
             return open_fifo(folder, path, flags, mode, SITE); \
         file_opening(folder, path, flags, SITE); \
@@ -134,6 +137,7 @@ OPENS_AT(openat64)
 #define OPENS_CHECKED(name) \
     EXPORT int name(const char *path, int flags) { \
         CONTROLLED(name, path, flags); \
+        number_operation(SET, SITE); \
         if (waits_for_other_end(AT_FDCWD, path, flags)) \
             return open_fifo(AT_FDCWD, path, flags, 0, SITE); \
         file_opening(AT_FDCWD, path, flags, SITE); \
@@ -159,6 +163,7 @@ static FILE *stream_of(const char *path, const char *mode, uint64_t site) {
 #define OPENS_STREAM(name) \
     EXPORT FILE *name(const char *path, const char *mode) { \
         CONTROLLED(name, path, mode); \
+        number_operation(SET, SITE); \
         bool both = strchr(mode, '+') != NULL; \
         if (!both && is_fifo(AT_FDCWD, path)) return stream_of(path, mode, SITE); \
         file_opening(AT_FDCWD, path, *mode == 'r' ? 0 : *mode == 'w' ? O_CREAT | O_TRUNC : O_CREAT, SITE); \

@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "accesses.h"
+#include "descriptor_numbers.h"
 #include "descriptors.h"
 #include "fnv.h"
 #include "folders.h"
@@ -38,19 +39,35 @@ static bool is_unchanging(const char *path) {
     return false;
 }
 
+/* Whatever is done with a device or a folder by its descriptor comes before or after it is closed. */
+static bool is_device_or_folder(const struct stat *status) {
+    return S_ISCHR(status->st_mode) || S_ISBLK(status->st_mode) || S_ISDIR(status->st_mode);
+}
+
 static void operate(enum kind kind, const struct stat *status, uint64_t site) {
-    if (!S_ISREG(status->st_mode)) return;
     struct resource *file = resource_named(FILES, key_of_file(status), CONTENT, site);
     perform(kind, resource_index(file), site);
 }
 
-void file_operation(enum kind kind, int fd, uint64_t site) {
-    if (segment->alive_count < 2 || is_output(fd)) return;
-    struct stat status;
+static bool is_followed(int fd, struct stat *status) {
+    if (segment->alive_count < 2 || is_output(fd)) return false;
     int error = errno;
-    bool found = REAL(fstat)(fd, &status) == 0;
+    bool found = REAL(fstat)(fd, status) == 0;
     errno = error;
-    if (found) operate(kind, &status, site);
+    return found;
+}
+
+void file_operation(enum kind kind, int fd, uint64_t site) {
+    struct stat status;
+    if (!is_followed(fd, &status)) return;
+    if (S_ISREG(status.st_mode)) operate(kind, &status, site);
+    else if (is_device_or_folder(&status)) operate(INSPECT, &status, site);
+}
+
+void file_closing(int fd, uint64_t site) {
+    struct stat status;
+    if (!is_followed(fd, &status)) return;
+    if (S_ISREG(status.st_mode) || is_device_or_folder(&status)) operate(SET, &status, site);
 }
 
 void file_operation_at(enum kind kind, int folder, const char *path, uint64_t site) {
@@ -59,7 +76,7 @@ void file_operation_at(enum kind kind, int folder, const char *path, uint64_t si
     int error = errno;
     bool found = REAL(fstatat)(folder, path, &status, 0) == 0;
     errno = error;
-    if (found) operate(kind, &status, site);
+    if (found && S_ISREG(status.st_mode)) operate(kind, &status, site);
 }
 
 static uint64_t key_of_last_part(const char *path) {
@@ -90,15 +107,17 @@ void file_opening(int folder, const char *path, int flags, uint64_t site) {
 #define ON_FILE(kind, type, name, parameters, fd, ...) \
     EXPORT type name parameters { \
         CALLED_BY_PROGRAM(name, __VA_ARGS__); \
+        number_operation(INSPECT, SITE); \
         file_operation(kind, fd, SITE); \
-        return REAL(name)(__VA_ARGS__); \
+        return (type)number_used(fd, REAL(name)(__VA_ARGS__)); \
     }
 
 #define READS_AT(name, offset) \
     EXPORT ssize_t name(int fd, void *buffer, size_t count, offset at) { \
         CALLED_BY_PROGRAM(name, fd, buffer, count, at); \
+        number_operation(INSPECT, SITE); \
         file_operation(INSPECT, fd, SITE); \
-        ssize_t size = REAL(name)(fd, buffer, count, at); \
+        ssize_t size = number_used(fd, REAL(name)(fd, buffer, count, at)); \
         touched(buffer, size, WRITE, SITE); \
         return size; \
     }
@@ -108,9 +127,10 @@ READS_AT(pread64, off64_t)
 #define WRITES_AT(name, offset) \
     EXPORT ssize_t name(int fd, const void *buffer, size_t count, offset at) { \
         CALLED_BY_PROGRAM(name, fd, buffer, count, at); \
+        number_operation(INSPECT, SITE); \
         file_operation(SET, fd, SITE); \
         touched(buffer, (ssize_t)count, READ, SITE); \
-        return REAL(name)(fd, buffer, count, at); \
+        return number_used(fd, REAL(name)(fd, buffer, count, at)); \
     }
 WRITES_AT(pwrite, off_t)
 WRITES_AT(pwrite64, off64_t)
@@ -232,6 +252,7 @@ EXPORT int truncate64(const char *path, off64_t size) TRUNCATES(truncate64, path
 #define CREATES(name) \
     EXPORT int name(const char *path, mode_t mode) { \
         CALLED_BY_PROGRAM(name, path, mode); \
+        number_operation(SET, SITE); \
         file_opening(AT_FDCWD, path, O_CREAT | O_TRUNC, SITE); \
         return REAL(name)(path, mode); \
     }

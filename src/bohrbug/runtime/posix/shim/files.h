@@ -8,8 +8,10 @@
 #include "segment.h"
 
 /* The current task is about to look at what is in the file of a descriptor (INSPECT), or to change that or
- * the position in it (SET).  Nothing else than a regular file counts. */
+ * the position in it (SET).  Of a device and a folder only closing counts as a change. */
 void file_operation(enum kind kind, int fd, uint64_t site);
+/* It is about to close a descriptor, or to make another one of it. */
+void file_closing(int fd, uint64_t site);
 /* The same of the file that a path leads to, if there is one. */
 void file_operation_at(enum kind kind, int folder, const char *path, uint64_t site);
 /* It is about to look whether there is something of that name, or to change that; a relative path

@@ -8,6 +8,7 @@
 #include <limits.h>
 #include <string.h>
 
+#include "descriptor_numbers.h"
 #include "files.h"
 #include "real.h"
 #include "schedule.h"
@@ -71,8 +72,10 @@ EXPORT void rewinddir(DIR *stream) {
 
 EXPORT int closedir(DIR *stream) {
     CALLED_BY_PROGRAM(closedir, stream);
+    number_operation(SET, SITE);
     resource_forget(stream);
-    return REAL(closedir)(stream);
+    int fd = dirfd(stream), result = REAL(closedir)(stream);
+    return number_closed(fd, result);
 }
 
 static void list(const char *path, uint64_t site) {

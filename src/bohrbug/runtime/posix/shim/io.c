@@ -14,6 +14,7 @@
 
 #include "accesses.h"
 #include "clock.h"
+#include "descriptor_numbers.h"
 #include "descriptors.h"
 #include "faults.h"
 #include "files.h"
@@ -35,34 +36,37 @@ static bool is_pipe(int fd) {
 
 EXPORT ssize_t read(int fd, void *buffer, size_t count) {
     CONTROLLED(read, fd, buffer, count);
+    number_operation(INSPECT, SITE);
     file_operation(SET, fd, SITE);
     if (descriptor_may_block(fd) && !descriptor_operation(GET, fd, POLLIN, SITE)) return -1;
     if (connection_fails(RECV_FAULT, fd, SITE)) return -1;
-    ssize_t size = REAL(read)(fd, buffer, count);
+    ssize_t size = number_used(fd, REAL(read)(fd, buffer, count));
     touched(buffer, size, WRITE, SITE);
     return size;
 }
 
 EXPORT ssize_t readv(int fd, const struct iovec *parts, int count) {
     CONTROLLED(readv, fd, parts, count);
+    number_operation(INSPECT, SITE);
     file_operation(SET, fd, SITE);
     if (descriptor_may_block(fd) && !descriptor_operation(GET, fd, POLLIN, SITE)) return -1;
     if (connection_fails(RECV_FAULT, fd, SITE)) return -1;
-    return REAL(readv)(fd, parts, count);
+    return number_used(fd, REAL(readv)(fd, parts, count));
 }
 
 EXPORT ssize_t write(int fd, const void *buffer, size_t count) {
     CONTROLLED(write, fd, buffer, count);
+    number_operation(INSPECT, SITE);
     file_operation(SET, fd, SITE);
     touched(buffer, (ssize_t)count, READ, SITE);
-    if (!descriptor_may_block(fd)) return REAL(write)(fd, buffer, count);
+    if (!descriptor_may_block(fd)) return number_used(fd, REAL(write)(fd, buffer, count));
     size_t written = 0;
     do {
         if (!descriptor_operation(PUT, fd, POLLOUT, SITE)) return written ? (ssize_t)written : -1;
         if (connection_fails(SEND_FAULT, fd, SITE)) return -1;
         size_t piece = count - written;
         if (piece > PIECE && is_pipe(fd) && is_blocking(fd)) piece = PIECE;
-        ssize_t result = REAL(write)(fd, (const char *)buffer + written, piece);
+        ssize_t result = number_used(fd, REAL(write)(fd, (const char *)buffer + written, piece));
         if (result < 0) return written ? (ssize_t)written : result;
         written += (size_t)result;
     } while (written < count && is_pipe(fd) && is_blocking(fd));
@@ -71,34 +75,38 @@ EXPORT ssize_t write(int fd, const void *buffer, size_t count) {
 
 EXPORT ssize_t writev(int fd, const struct iovec *parts, int count) {
     CONTROLLED(writev, fd, parts, count);
+    number_operation(INSPECT, SITE);
     file_operation(SET, fd, SITE);
     if (descriptor_may_block(fd) && !descriptor_operation(PUT, fd, POLLOUT, SITE)) return -1;
     if (connection_fails(SEND_FAULT, fd, SITE)) return -1;
-    return REAL(writev)(fd, parts, count);
+    return number_used(fd, REAL(writev)(fd, parts, count));
 }
 
 EXPORT int close(int fd) {
     CONTROLLED(close, fd);
-    file_operation(SET, fd, SITE);
+    number_operation(SET, SITE);
+    file_closing(fd, SITE);
     descriptor_change(fd, SITE);
     timer_closed(fd);
-    int result = REAL(close)(fd);
+    int result = number_closed(fd, REAL(close)(fd));
     segment->releases++;
     return result;
 }
 
 EXPORT int dup2(int from, int to) {
     CONTROLLED(dup2, from, to);
-    file_operation(SET, to, SITE);
+    number_operation(SET, SITE);
+    file_closing(to, SITE);
     if (from != to) descriptor_change(to, SITE);
-    return REAL(dup2)(from, to);
+    return (int)number_used(from, REAL(dup2)(from, to));
 }
 
 EXPORT int dup3(int from, int to, int flags) {
     CONTROLLED(dup3, from, to, flags);
-    file_operation(SET, to, SITE);
+    number_operation(SET, SITE);
+    file_closing(to, SITE);
     descriptor_change(to, SITE);
-    return REAL(dup3)(from, to, flags);
+    return (int)number_used(from, REAL(dup3)(from, to, flags));
 }
 
 /* -- sockets -------------------------------------------------------------------------- */
@@ -109,9 +117,10 @@ static bool socket_operation(enum kind kind, int fd, int flags, short events, ui
 
 EXPORT ssize_t recv(int fd, void *buffer, size_t length, int flags) {
     CONTROLLED(recv, fd, buffer, length, flags);
+    number_operation(INSPECT, SITE);
     if (!socket_operation(GET, fd, flags, POLLIN, SITE)) return -1;
     if (connection_fails(RECV_FAULT, fd, SITE)) return -1;
-    ssize_t size = REAL(recv)(fd, buffer, length, flags);
+    ssize_t size = number_used(fd, REAL(recv)(fd, buffer, length, flags));
     touched(buffer, size < (ssize_t)length ? size : (ssize_t)length, WRITE, SITE);
     return size;
 }
@@ -119,42 +128,47 @@ EXPORT ssize_t recv(int fd, void *buffer, size_t length, int flags) {
 EXPORT ssize_t recvfrom(int fd, void *buffer, size_t length, int flags, struct sockaddr *address,
                         socklen_t *size) {
     CONTROLLED(recvfrom, fd, buffer, length, flags, address, size);
+    number_operation(INSPECT, SITE);
     if (!socket_operation(GET, fd, flags, POLLIN, SITE)) return -1;
     if (connection_fails(RECV_FAULT, fd, SITE)) return -1;
-    ssize_t received = REAL(recvfrom)(fd, buffer, length, flags, address, size);
+    ssize_t received = number_used(fd, REAL(recvfrom)(fd, buffer, length, flags, address, size));
     touched(buffer, received < (ssize_t)length ? received : (ssize_t)length, WRITE, SITE);
     return received;
 }
 
 EXPORT ssize_t recvmsg(int fd, struct msghdr *message, int flags) {
     CONTROLLED(recvmsg, fd, message, flags);
+    number_operation(INSPECT, SITE);
     if (!socket_operation(GET, fd, flags, POLLIN, SITE)) return -1;
     if (connection_fails(RECV_FAULT, fd, SITE)) return -1;
-    return REAL(recvmsg)(fd, message, flags);
+    return number_used(fd, REAL(recvmsg)(fd, message, flags));
 }
 
 EXPORT ssize_t send(int fd, const void *buffer, size_t length, int flags) {
     CONTROLLED(send, fd, buffer, length, flags);
+    number_operation(INSPECT, SITE);
     if (!socket_operation(PUT, fd, flags, POLLOUT, SITE)) return -1;
     if (connection_fails(SEND_FAULT, fd, SITE)) return -1;
     touched(buffer, (ssize_t)length, READ, SITE);
-    return REAL(send)(fd, buffer, length, flags);
+    return number_used(fd, REAL(send)(fd, buffer, length, flags));
 }
 
 EXPORT ssize_t sendto(int fd, const void *buffer, size_t length, int flags,
                       const struct sockaddr *address, socklen_t size) {
     CONTROLLED(sendto, fd, buffer, length, flags, address, size);
+    number_operation(INSPECT, SITE);
     if (!socket_operation(PUT, fd, flags, POLLOUT, SITE)) return -1;
     if (connection_fails(SEND_FAULT, fd, SITE)) return -1;
     touched(buffer, (ssize_t)length, READ, SITE);
-    return REAL(sendto)(fd, buffer, length, flags, address, size);
+    return number_used(fd, REAL(sendto)(fd, buffer, length, flags, address, size));
 }
 
 EXPORT ssize_t sendmsg(int fd, const struct msghdr *message, int flags) {
     CONTROLLED(sendmsg, fd, message, flags);
+    number_operation(INSPECT, SITE);
     if (!socket_operation(PUT, fd, flags, POLLOUT, SITE)) return -1;
     if (connection_fails(SEND_FAULT, fd, SITE)) return -1;
-    return REAL(sendmsg)(fd, message, flags);
+    return number_used(fd, REAL(sendmsg)(fd, message, flags));
 }
 
 /* What was written is there at once: else the kernel keeps small writes back until it is sure that those
@@ -174,30 +188,34 @@ static int accepted(int fd) {
 
 EXPORT int accept(int fd, struct sockaddr *address, socklen_t *size) {
     CONTROLLED(accept, fd, address, size);
+    number_operation(SET, SITE);
     if (!descriptor_operation(GET, fd, POLLIN, SITE)) return -1;
     if (fails(ACCEPT_FAULT, SITE)) return -1;
-    return accepted(REAL(accept)(fd, address, size));
+    return accepted((int)number_used(fd, REAL(accept)(fd, address, size)));
 }
 
 EXPORT int accept4(int fd, struct sockaddr *address, socklen_t *size, int flags) {
     CONTROLLED(accept4, fd, address, size, flags);
+    number_operation(SET, SITE);
     if (!descriptor_operation(GET, fd, POLLIN, SITE)) return -1;
     if (fails(ACCEPT_FAULT, SITE)) return -1;
-    return accepted(REAL(accept4)(fd, address, size, flags));
+    return accepted((int)number_used(fd, REAL(accept4)(fd, address, size, flags)));
 }
 
 EXPORT int connect(int fd, const struct sockaddr *address, socklen_t size) {
     CONTROLLED(connect, fd, address, size);
+    number_operation(INSPECT, SITE);
     descriptor_change(fd, SITE);
     if (fails(CONNECT_FAULT, SITE)) return -1;
     deliver_at_once(fd);
-    int result = REAL(connect)(fd, address, size);
+    int result = (int)number_used(fd, REAL(connect)(fd, address, size));
     port_is_ours(fd);
     return result;
 }
 
 EXPORT int shutdown(int fd, int how) {
     CONTROLLED(shutdown, fd, how);
+    number_operation(INSPECT, SITE);
     descriptor_change(fd, SITE);
-    return REAL(shutdown)(fd, how);
+    return (int)number_used(fd, REAL(shutdown)(fd, how));
 }

@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "descriptor_numbers.h"
 #include "descriptors.h"
 #include "file_streams.h"
 #include "real.h"
@@ -184,6 +185,10 @@ EXPORT int fclose(FILE *stream) {
         make_room_to_flush(stream, SITE);
         descriptor_change(fileno(stream), SITE);
     }
-    if (controlled()) resource_forget(stream);
-    return REAL(fclose)(stream);
+    if (!controlled()) return REAL(fclose)(stream);
+    GUARD;
+    number_operation(SET, SITE);
+    resource_forget(stream);
+    int fd = fileno(stream), result = REAL(fclose)(stream);
+    return number_closed(fd, result);
 }

@@ -307,6 +307,7 @@ struct header {
     uint32_t allowed_misuses;  /* those that do not end the execution, as bits of `enum misuse_kind` */
     uint32_t nobody_comes;     /* waiting for somebody from outside has been in vain before */
     uint32_t kernel_matters, polls_matter; /* whether any execution has shown steps of that kind */
+    uint32_t numbers_matter;   /* ... or uses of descriptors that were closed before */
     uint32_t fibers;           /* one kernel thread wears all tasks */
     uint32_t tso;              /* tasks have store buffers */
     int32_t starter;           /* process id of whoever starts the executions */
@@ -366,6 +367,7 @@ struct header {
     uint32_t releases;         /* what may let a call go on that would have blocked (TRIED) */
     uint32_t timers_run;       /* ... and whether one was set that ends in a signal */
     uint32_t helped_by_timers; /* timers of the kernel in a row with nothing else between them */
+    uint32_t stale_numbers;    /* a descriptor was used that was closed before */
     uint32_t yields_assumed;   /* enum doubt, as bits: somebody was held back who may be making progress */
     uint32_t ended_beside_others; /* a process did, by exit: what it does then, nobody comes between */
     uint64_t ports[PORT_WORDS]; /* those of sockets of the execution, as bits */
