@@ -15,7 +15,7 @@ from bohrbug.runtime.threads.io.channels import channel_of, is_counter
 from bohrbug.runtime.threads.io.opened import Closing
 from bohrbug.runtime.threads.io.patches import patches
 from bohrbug.runtime.threads.io.waiting import READABLE, WRITABLE, await_descriptor, point
-from bohrbug.runtime.threads.rewrite.descriptors import share_position
+from bohrbug.runtime.threads.rewrite.descriptors import closed, share_position
 from bohrbug.runtime.threads.synchronizers import place_of
 
 _real_pipe = os.pipe
@@ -119,6 +119,8 @@ def close_descriptor(descriptor: Any, /) -> None:
             point(execution, descriptor, place, CLOSE)
         Closing.tell(descriptor, place)
     _real_close(descriptor)
+    if execution is not None:
+        closed(descriptor)
 
 
 _real_dup = os.dup

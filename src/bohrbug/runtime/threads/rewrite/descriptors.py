@@ -3,6 +3,10 @@
 A descriptor is three variables. Where it is in its file, which it has in common with what was made
 of it by ``dup``. Its flags and options, and whether it is open. And what is in its file, which all
 descriptors of the file have in common, see :mod:`.mappings`.
+
+The kernel gives a number out again that was closed. What is opened under it is something else, so
+that its variables are new ones, unless somebody has used the number in between: who uses what is
+closed may just as well come a little later, and use what another task has opened.
 """
 
 from __future__ import annotations
@@ -14,6 +18,7 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
+from bohrbug.runtime.threads.control import controlled
 from bohrbug.runtime.threads.leftovers import forgotten_afterwards
 from bohrbug.runtime.threads.rewrite import effects, hooks, mappings
 from bohrbug.runtime.threads.rewrite.named import Named
@@ -31,7 +36,43 @@ _number_of_socket: Callable[[Any], int] = vars(socket.socket.__base__)["fileno"]
 
 _positions: dict[int, Named] = {}
 _states: dict[int, Named] = {}
-forgotten_afterwards(_positions, _states)
+_closed: dict[int, Callable[[], bool]] = {}
+forgotten_afterwards(_positions, _states, _closed)
+
+STALE = "used descriptors after they were closed, whose numbers other tasks may have got meanwhile"
+"""What is noted of each use of a number that is nobody's."""
+
+
+def closed(descriptor: int) -> None:
+    """A descriptor was closed."""
+    _closed[descriptor] = _surely
+
+
+def open_for(descriptor: int, is_closed: Callable[[], bool]) -> None:
+    """A descriptor is open, and will be until ``is_closed`` says that it no longer is."""
+    if descriptor in _closed:
+        _look_for_another(descriptor)
+    _closed[descriptor] = is_closed
+
+
+def _surely() -> bool:
+    return True
+
+
+def _look_for_another(descriptor: int) -> None:
+    """What has a number that was closed is something else than before, if it is anything."""
+    if not _closed[descriptor]():
+        return
+    del _closed[descriptor]
+    try:
+        _fstat(descriptor)
+    except OSError:
+        execution = controlled()
+        if execution is not None and len(execution.alive) > 1:
+            execution.trace.uncontrolled.note(STALE)
+        return
+    _states.pop(descriptor, None)
+    _positions.pop(descriptor, None)
 
 
 def share_position(descriptor: int, duplicate: int) -> None:
@@ -89,6 +130,8 @@ def use_state(descriptor: Any, is_write: bool, place: Place) -> None:
     """
     if type(descriptor) is not int:
         return
+    if descriptor in _closed:
+        _look_for_another(descriptor)
     label = f"flags of descriptor {descriptor}"
     hooks.whole(_variable(_states, descriptor, label), is_write, place)
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable
+from functools import partial
 from io import (
     BufferedIOBase,
     BufferedRandom,
@@ -23,6 +24,7 @@ from io import (
 )
 from pathlib import PurePath
 from typing import Any
+from weakref import ref
 
 from bohrbug.runtime.threads.leftovers import forgotten_afterwards
 from bohrbug.runtime.threads.rewrite import descriptors, effects, hooks, unknown
@@ -234,7 +236,20 @@ def _tell_closed_stream(owner: Any, place: Place) -> None:
     _use_stream(owner, None, place)
     inner = _innermost(owner)
     if type(inner) is FileIO and not inner.closed:
-        descriptors.use_state(inner.fileno(), True, place)
+        descriptors.use_state(_number_of(inner), True, place)
+
+
+def _number_of(stream: Any) -> int:
+    """The descriptor of a stream, which is closed together with it."""
+    number: int = stream.fileno()
+    if type(stream) is FileIO and stream.closefd:
+        descriptors.open_for(number, partial(_is_closed, ref(stream)))
+    return number
+
+
+def _is_closed(stream: ref[FileIO]) -> bool:
+    known = stream()
+    return known is None or known.closed
 
 
 def _use_stream(owner: Any, is_write: bool | None, place: Place) -> None:
@@ -247,7 +262,7 @@ def _use_stream(owner: Any, is_write: bool | None, place: Place) -> None:
         hooks.whole(owner, True, place)
         # So is where the descriptor is in its file, which others may use by its number.
         if not inner.closed:
-            number = inner.fileno()
+            number = _number_of(inner)
             # Whatever is done to it may write out what waits in its buffer.
             may_write_out = owner is not inner and inner.writable()
             if is_write is None and not may_write_out:
