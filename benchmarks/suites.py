@@ -91,12 +91,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
         for suite in SUITES
         if not given.suite or suite.requirement.partition("==")[0] in given.suite
     ]
-    python = _environment(given.python, given.cache)
+    python = environment(given.python, given.cache)
     header = "suite", "tests", "several tasks", "plain", "first", "may take", "second"
     print("| " + " | ".join(header) + " |\n" + "|---" * len(header) + "|")
     totals = [0.0] * 4
     for suite in suites:
-        folder = _sources(python, suite, given.cache)
+        folder = sources(python, suite, given.cache)
         plain, first, second = _measure(python, folder, suite, given.seconds)
         most = plain.seconds + first.concurrent * given.seconds
         figures = plain.seconds, first.seconds, most, second.seconds
@@ -114,7 +114,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     )
 
 
-def _environment(base: Path, cache: Path) -> Path:
+def environment(base: Path, cache: Path) -> Path:
     """The interpreter of an environment with all suites and this checkout."""
     version = subprocess.run(
         [base, "-c", "import platform; print(platform.python_version())"],
@@ -133,7 +133,7 @@ def _environment(base: Path, cache: Path) -> Path:
     return python
 
 
-def _sources(python: Path, suite: Suite, cache: Path) -> Path:
+def sources(python: Path, suite: Suite, cache: Path) -> Path:
     """The folder with the sources of a suite, as published."""
     name = suite.requirement.replace("==", "-")
     folder = cache / "sources" / name

@@ -35,6 +35,9 @@ PHASES = ("find", "bound", "races")
 PATIENCE = 120.0
 """Seconds of real time for one phase of one test."""
 
+VERDICTS = ("harmful", "benign", "no race")
+"""What a check by hand can say."""
+
 Row = dict[str, Any]
 """A line of the file: folder, library, test, phase, and what ``one_test.py`` printed."""
 
@@ -188,8 +191,8 @@ def races_of(rows: Iterable[Row]) -> list[Row]:
 def races_table(races: Sequence[Row], checked: dict[str, Any]) -> str:
     """How many races look like what, and what came of those that were checked by hand."""
     lines = [
-        "| pattern | listed as | races | libraries | checked | harmful | benign |",
-        "|---|---|---|---|---|---|---|",
+        f"| pattern | listed as | races | libraries | checked | {' | '.join(VERDICTS)} |",
+        "|---|---|---|---|---|---|---|---|",
     ]
     counted = Counter(race["pattern"] for race in races)
     for pattern, count in counted.most_common():
@@ -199,7 +202,7 @@ def races_table(races: Sequence[Row], checked: dict[str, Any]) -> str:
         libraries = len({race["library"] for race in own})
         lines.append(
             f"| {pattern} | {benign} | {count} | {libraries} | {len(verdicts)}"
-            f" | {verdicts.count('harmful')} | {verdicts.count('benign')} |"
+            f" | {' | '.join(str(verdicts.count(each)) for each in VERDICTS)} |"
         )
     return "\n".join(lines)
 
@@ -212,16 +215,16 @@ def agreement(races: Sequence[Row], checked: dict[str, Any]) -> str:
         if (key := key_of(race)) in checked
     )
     benign = sum(race["benign"] for race in races)
-    return "\n".join(
-        [
-            f"{len(races)} races in {len({race['library'] for race in races})} libraries,"
-            f" {benign} of them often benign ({100 * benign / max(len(races), 1):.0f}%)",
-            f"checked by hand: {pairs.total()}",
-            f"listed as suspicious: {pairs[False, 'harmful']} harmful, {pairs[False, 'benign']} benign",
-            f"listed as often benign: {pairs[True, 'harmful']} harmful,"
-            f" {pairs[True, 'benign']} benign",
-        ]
-    )
+    libraries = len({race["library"] for race in races})
+    share = f"{100 * benign / max(len(races), 1):.0f}%"
+    lines = [
+        f"{len(races)} races in {libraries} libraries, {benign} of them often benign ({share})",
+        f"checked by hand: {pairs.total()}",
+    ]
+    for name, often_benign in (("suspicious", False), ("often benign", True)):
+        counts = [f"{pairs[often_benign, verdict]} {verdict}" for verdict in VERDICTS]
+        lines.append(f"listed as {name}: {', '.join(counts)}")
+    return "\n".join(lines)
 
 
 def key_of(race: Row) -> str:
@@ -245,7 +248,7 @@ def show(race: Row, cache: Path) -> None:
         print(f"- {access['what']} in {access['function']}, {access['locks']} locks, {place}")
         found = [*packages.rglob(access["file"])] or [*REAL.rglob(access["file"])]
         if not found:
-            found = [path for path in Path(os.__file__).parent.glob(access["file"].split("/")[-1])]
+            found = list(Path(os.__file__).parent.glob(access["file"].split("/")[-1]))
         if found:
             text = found[0].read_text(encoding="utf-8", errors="replace").splitlines()
             at = access["line"]

@@ -2,7 +2,7 @@
 
     cd benchmarks
     python -m texts.pct                                        # about ten minutes
-    python -m texts.pct --json FILE                            # keep what was measured
+    python -m texts.pct --json FILE                            # goes on where it was stopped
     python -m texts.pct --read FILE --plot ../docs/pictures/pct-bound.svg   # needs matplotlib
 
 Two sets of programs, in Python and in C: *tight* ones, whose bugs can be found in one way only, so
@@ -88,7 +88,7 @@ USUAL = {
 WANTED = 400
 """Finds that are expected at the bound, so that the share is known to a tenth."""
 
-MOST = {"Python": 200_000, "C": 100_000}
+MOST = {"Python": 200_000, "C": 25_000}
 USUAL_EXECUTIONS = {"Python": 4_000, "C": 2_000}
 
 MAX_STEPS = 5_000
@@ -145,7 +145,7 @@ class Measured:
 
     @property
     def reaches_bound(self) -> bool:
-        """Whether the bug may be of this depth: one that is deeper can be found, but more rarely."""
+        """Whether the bug may be of this depth: a deeper one can be found, but more rarely."""
         return self.found > 0 and self.share.interval()[1] >= self.bound
 
 
@@ -157,8 +157,8 @@ def compiled(folder: Path, source: Path) -> Path:
     target = folder / source.stem
     cc = compiler()
     assert cc is not None
-    words = [cc, "-std=gnu11", "-D_GNU_SOURCE", "-g", "-O1", "-pthread", "-fsanitize=thread", "-DN=2"]
-    subprocess.run([*words, "-o", str(target), str(source)], check=True)
+    words = [cc, "-std=gnu11", "-D_GNU_SOURCE", "-DN=2", "-g", "-O1", "-pthread"]
+    subprocess.run([*words, "-fsanitize=thread", "-o", str(target), str(source)], check=True)
     return target
 
 
@@ -226,9 +226,7 @@ def measure(subject: Subject, depth: int, executions: int | None) -> Measured:
         while True:
             draw = Random(f"{subject.name} {depth} {steps}")
             seeds = (draw.getrandbits(32) for _ in range(executions))
-            plans = [
-                Plan((), Priorities(seed, depth, steps)).under(conditions) for seed in seeds
-            ]
+            plans = [Plan((), Priorities(seed, depth, steps)).under(conditions) for seed in seeds]
             found, longest = _count(runtime, plans, steps)
             if longest <= steps:
                 break
@@ -287,8 +285,9 @@ def pooled(measured: Iterable[Measured]) -> str:
         total[1] += one.executions * one.bound
     for (language, depth), (found, promised) in sorted(sums.items()):
         spread = 1.96 * found**0.5 / promised
+        counts = f"{found:,.0f} found, {promised:,.0f} promised"
         ratio = f"{found / promised:.2f} +- {spread:.2f}"
-        lines.append(f"{language}, depth {depth}: {found:,.0f} found, {promised:,.0f} promised: {ratio}")
+        lines.append(f"{language}, depth {depth}: {counts}: {ratio}")
     return "\n".join(lines)
 
 
@@ -381,12 +380,15 @@ def _shown(measured: Iterable[Measured]) -> Iterator[Measured]:
 
 
 def run(arguments: argparse.Namespace) -> list[Measured]:
-    """Measure what the command line asks for."""
-    measured = []
+    """Measure what the command line asks for, and what is not in its file yet."""
+    measured = _read(arguments.json)
+    known = {(one.program, one.language, one.depth) for one in measured}
     with tempfile.TemporaryDirectory() as folder:
         for subject in subjects(Path(folder), arguments.language, arguments.tight_only):
             depths = DEPTHS if subject.depth is None else (subject.depth,)
             for depth in depths:
+                if (subject.name, subject.language, depth) in known:
+                    continue
                 executions = arguments.executions
                 if executions is None and subject.depth is None:
                     executions = USUAL_EXECUTIONS[subject.language]
@@ -397,6 +399,13 @@ def run(arguments: argparse.Namespace) -> list[Measured]:
                     with arguments.json.open("a", encoding="utf-8") as file:
                         file.write(json.dumps(asdict(one)) + "\n")
     return measured
+
+
+def _read(path: Path | None) -> list[Measured]:
+    if path is None or not path.exists():
+        return []
+    lines = path.read_text(encoding="utf-8").splitlines()
+    return [Measured(**json.loads(line)) for line in lines]
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -411,11 +420,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--read", type=Path, help="measure nothing; take what is in such a file")
     parser.add_argument("--plot", type=Path, help="draw into this file (SVG)")
     arguments = parser.parse_args(argv)
-    if arguments.read is None:
-        measured = run(arguments)
-    else:
-        lines = arguments.read.read_text(encoding="utf-8").splitlines()
-        measured = [Measured(**json.loads(line)) for line in lines]
+    measured = run(arguments) if arguments.read is None else _read(arguments.read)
     print("\n## Tight\n")
     tight_ones = [one for one in measured if one.is_tight]
     print(f"{tight_table(tight_ones)}\n\n{pooled(tight_ones)}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import socket
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -48,6 +49,35 @@ def test_files_of_their_own_do_not_race_under_one_number(
     work = by_number if how == "numbers" else by_stream
     result = explored(lambda: together(lambda: work("a"), lambda: work("a" if same else "b")))
     assert result.verdict.kind is VerdictKind.HOLDS, result.races
+
+
+def test_sockets_of_their_own_do_not_race_under_one_number() -> None:
+    def talk() -> None:
+        one, other = socket.socketpair()
+        one.settimeout(5)
+        one.send(b"x")
+        assert other.recv(1) == b"x"
+        one.close()
+        other.close()
+
+    result = explored(lambda: together(talk, talk))
+    assert not result.failures, result.races
+
+
+def test_a_detached_socket_keeps_its_descriptor() -> None:
+    def one_uses_what_the_other_has_detached() -> None:
+        one, other = socket.socketpair()
+        number = one.fileno()
+
+        def detach() -> None:
+            one.settimeout(5)
+            one.detach()
+
+        together(detach, lambda: os.set_blocking(number, True))
+        os.close(number)
+        other.close()
+
+    assert explored(one_uses_what_the_other_has_detached).failures
 
 
 def test_one_descriptor_that_two_use_is_raced_for(tmp_path: Path) -> None:

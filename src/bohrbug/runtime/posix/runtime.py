@@ -455,7 +455,8 @@ class NativeRuntime:
 
     def want_points(self, keys: Iterable[PointKey]) -> None:
         """Make these accesses, and making and closing descriptors, scheduling points."""
-        wanted = {tuple(key) for key in keys}
+        # As lists, if they come from a file.
+        wanted = {(path, name, line, at) for path, name, line, at in keys}
         if NUMBERS in wanted:
             self._learnt.dependences |= Dependences(numbers=True)
         self.points.want(wanted - {NUMBERS})

@@ -16,7 +16,9 @@ import socket
 import stat
 import sys
 from collections.abc import Callable
+from functools import partial
 from typing import Any
+from weakref import ref
 
 from bohrbug.runtime.threads.control import controlled
 from bohrbug.runtime.threads.leftovers import forgotten_afterwards
@@ -232,8 +234,26 @@ def _number_of(owner: Any) -> int | None:
         return owner
     if issubclass(type(owner), socket.socket.__base__):  # type: ignore[arg-type]
         number = _number_of_socket(owner)
-        return number if number >= 0 else None
+        if number < 0:
+            return None
+        open_for(number, partial(_is_closed, ref(owner), number, _identity(number)))
+        return number
     return None
+
+
+def _is_closed(known: ref[socket.socket], number: int, identity: int | None) -> bool:
+    found = known()
+    if found is not None and _number_of_socket(found) >= 0:
+        return False
+    # After ``detach`` the descriptor is still open.
+    return _identity(number) != identity
+
+
+def _identity(number: int) -> int | None:
+    try:
+        return _fstat(number).st_ino
+    except OSError:
+        return None
 
 
 ACTIONS: dict[str, Callable[[Any, tuple[Any, ...], Place], None]] = {
