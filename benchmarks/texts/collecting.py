@@ -1,6 +1,6 @@
 """A plugin of pytest that writes the data races of each exploration into a file.
 
-    PYTHONPATH=.../benchmarks/texts BOHRBUG_RACES=FILE pytest -p collecting --bohrbug
+PYTHONPATH=.../benchmarks/texts BOHRBUG_RACES=FILE pytest -p collecting --bohrbug
 """
 
 from __future__ import annotations

@@ -175,13 +175,16 @@ def _counts(counter: Counter[Any]) -> str:
 # -- DataCollider --------------------------------------------------------------------------
 
 
+_OF_TESTS = re.compile(r"(^|/)(tests?/|test_)")
+
+
 def races_of(rows: Iterable[Row]) -> list[Row]:
     """Each race once, with its library; those in the code of the tests only are left out."""
     races: dict[tuple[Any, ...], Row] = {}
     for row in rows:
         for race in row.get("races", ()):
             places = sorted((access["file"], access["line"]) for access in race["accesses"])
-            if all("/test_" in file for file, _ in places):
+            if all(_OF_TESTS.search(file) for file, _ in places):
                 continue
             key = (row["library"], row["version"], *map(tuple, places))
             races.setdefault(key, {**race, "library": row["library"], "folder": row["folder"]})
@@ -242,7 +245,9 @@ def sample(races: Sequence[Row], count: int) -> list[Row]:
 def show(race: Row, cache: Path) -> None:
     """A race, with the lines around both places."""
     print(f"\n## {key_of(race)}\n{race['label']}: {race['pattern']}")
-    packages, _ = installed(race["folder"], cache)
+    packages = Path(race["folder"])
+    if not packages.is_absolute():
+        packages, _ = installed(race["folder"], cache)
     for access in race["accesses"]:
         place = f"{access['file']}:{access['line']}"
         print(f"- {access['what']} in {access['function']}, {access['locks']} locks, {place}")
@@ -269,21 +274,29 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--read", type=Path, help="measure nothing; take what is in such a file")
     parser.add_argument("--library", action="append", help="only these folders; may be repeated")
     parser.add_argument("--cache", type=Path, default=default_cache())
+    parser.add_argument("--races", type=Path, help="races of suites, for the last table only")
     parser.add_argument("--sample", type=int, help="show so many races to check by hand")
     arguments = parser.parse_args(argv)
     rows: list[Row] = []
     source = arguments.read or arguments.json
     if source is not None and source.exists():
         rows = [json.loads(line) for line in source.read_text(encoding="utf-8").splitlines()]
-    if arguments.read is None:
+    if arguments.read is None and arguments.races is None:
         measure(arguments, rows)
+    if arguments.races is not None:
+        # Of each suite, what suites_races.py has written.
+        lines = arguments.races.read_text(encoding="utf-8").splitlines()
+        rows = [{**race, "races": [race]} for race in map(json.loads, lines)]
     races = races_of(rows)
     if arguments.sample is not None:
         for race in sample(races, arguments.sample):
             show(race, arguments.cache)
         return 0
+    if arguments.races is not None:
+        rows = []
     checked = json.loads(CHECKED.read_text(encoding="utf-8")) if CHECKED.exists() else {}
-    print(f"## CHESS, table 2\n\n{programs_table(rows)}\n\n{programs_summary(rows)}")
+    if rows:
+        print(f"## CHESS, table 2\n\n{programs_table(rows)}\n\n{programs_summary(rows)}")
     bugs = (ROOT / "docs" / "bugs.md").read_text(encoding="utf-8")
     print(f"\n## CHESS, table 3\n\n{table_of_bugs(bugs)}")
     print(f"\n## DataCollider\n\n{races_table(races, checked)}\n\n{agreement(races, checked)}")

@@ -1,7 +1,7 @@
 """Data races in the suites of published libraries, as ``suites.py`` has them.
 
-    cd benchmarks
-    python -m texts.suites_races --json FILE      # ten minutes; read by texts.libraries --races
+cd benchmarks
+python -m texts.suites_races --json FILE      # ten minutes; read by texts.libraries --races
 """
 
 from __future__ import annotations
