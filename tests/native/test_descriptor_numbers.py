@@ -22,11 +22,11 @@ Build = Callable[..., Path]
 
 pytestmark = pytest.mark.fast
 
-MODES = ("twice", "after", "socket")
+MODES = ("twice", "after", "socket", "between")
 
 
 @pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize("strategy", ["auto", "dfs", "ipb"])
+@pytest.mark.parametrize("strategy", ["auto", "dfs", "dpor", "ipb"])
 def test_what_meets_the_descriptor_of_another_task_is_found(
     native_build: Build, mode: str, strategy: str
 ) -> None:

@@ -3,6 +3,7 @@
  * descriptor_numbers twice    one task closes a file twice, another one opens and writes
  * descriptor_numbers after    one task closes, one writes to what was closed, one opens a file that has to stay empty
  * descriptor_numbers socket   like the first, but the other task makes a pair of sockets
+ * descriptor_numbers between  one task closes, another one writes twice, and both or none should succeed
  * descriptor_numbers once     each task opens, writes and closes for itself: correct
  *
  * Exits with 1 if a task has met what is not its own.
@@ -23,7 +24,7 @@ static int is(const char *name) { return strcmp(mode, name) == 0; }
 
 static void *closes(void *argument) {
     close(shared);
-    if (!is("after")) close(shared);
+    if (!is("after") && !is("between")) close(shared);
     return argument;
 }
 
@@ -31,6 +32,11 @@ static void *writes(void *argument) {
     /* To a file that was closed it fails, which this task does not mind. */
     (void)!write(shared, "x", 1);
     return argument;
+}
+
+static void *writes_twice(void *argument) {
+    ssize_t first = write(shared, "x", 1);
+    return write(shared, "x", 1) == first ? NULL : argument;
 }
 
 static void *opens(void *argument) {
@@ -71,7 +77,7 @@ int main(int argc, char **argv) {
         wrong = fstat(empty, &status) == 0 && status.st_size > 0;
     } else {
         pthread_create(&threads[0], NULL, is("once") ? opens : closes, &threads);
-        pthread_create(&threads[1], NULL, opens, &threads);
+        pthread_create(&threads[1], NULL, is("between") ? writes_twice : opens, &threads);
         for (int i = 0; i < 2; i++) {
             pthread_join(threads[i], &result);
             wrong |= i == 1 && result;
