@@ -119,6 +119,10 @@ def bound_of(row: Row) -> str:
     return "0" if "all schedules without preemptions" in text else "-"
 
 
+def _as_number(bound: str) -> int:
+    return int(bound) if bound.isdigit() else -1 if bound == "-" else sys.maxsize
+
+
 def programs_table(rows: Sequence[Row]) -> str:
     """A row for each library: lines, tasks, scheduling points, preemptions."""
     lines = [
@@ -132,14 +136,14 @@ def programs_table(rows: Sequence[Row]) -> str:
     for (library, version), group in sorted(by_library.items()):
         finds = [row for row in group if row["phase"] == "find"]
         found = [row for row in finds if row["execution"]]
-        bounds = sorted(bound_of(row) for row in group if row["phase"] == "bound")
+        bounds = [bound_of(row) for row in group if row["phase"] == "bound"]
         executions = ", ".join(str(row["execution"]) for row in found)
         preemptions = max((row["preemptions"] for row in found), default="-")
         lines.append(
             f"| {library} {version} | {group[0]['lines'] or '-'}"
             f" | {max(row['tasks'] for row in group)} | {max(row['points'] for row in group)}"
             f" | {len(found)} of {len(finds)} | {executions} | {preemptions}"
-            f" | {bounds[0] if bounds else '-'} |"
+            f" | {min(bounds, key=_as_number, default='-')} |"
         )
     return "\n".join(lines)
 
