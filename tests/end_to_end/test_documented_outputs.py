@@ -326,6 +326,7 @@ FOLLOWED = {"docs/tutorial-real-bug.md"}
 ELSEWHERE: list[tuple[str, str, str]] = [
     ("benchmarks/README.md", "python run.py", BENCHMARKS),
     ("benchmarks/search/README.md", "python -m search.run", BENCHMARKS),
+    ("benchmarks/texts/README.md", "python -m texts.pct", BENCHMARKS),
     ("docs/architecture.md", "the user's interfaces", PICTURE),
     ("docs/explanation/causes.md", "ConnectionPool._created_connections", LIBRARY),
     ("docs/explanation/causes.md", "in all 41 that meet", "README.md has it of another search"),
