@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import os
 import socket
@@ -61,6 +62,36 @@ def test_stream_that_is_taken_for_messages() -> None:
     # Where the private name of an attribute is told, it is as the source has it.
     assert "_BaseServer__" not in report
     assert "BaseServer.__shutdown_request" in report
+
+
+def test_streams_of_asyncio_are_used_where_the_program_does() -> None:
+    """What a loop reads by itself is read by the loop, not by who runs it."""
+
+    async def answers(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(await reader.read(100))
+        writer.close()
+
+    async def main() -> None:
+        server = await asyncio.start_server(answers, "127.0.0.1", 0)
+        reader, writer = await asyncio.open_connection(*server.sockets[0].getsockname())
+        writer.write(b"he")
+        await writer.drain()
+        await asyncio.sleep(0)
+        writer.write(b"llo")
+        got = await reader.read(100)
+        writer.close()
+        server.close()
+        assert got == b"hello"
+
+    (failure,) = bohrbug.explore(lambda: asyncio.run(main())).failures
+    report = failure_text(failure, width=300)
+    first = main.__code__.co_firstlineno + 3
+    lines = [line for line in report.splitlines() if "writer.write(b" in line]
+    assert any(f":{first} " in line for line in lines), report
+    assert "send on connection" in report
+    assert "connection 0:" not in report
+    rows = report.split("Schedule", 1)[1].splitlines()
+    assert not [row for row in rows if "asyncio.run(main())" in row and "receive" in row]
 
 
 def test_server_that_looks_now_and_then_whether_to_stop_does_not_spin() -> None:

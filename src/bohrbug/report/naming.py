@@ -213,6 +213,9 @@ class Names:
             site = self.site(self._used[resource.id])
             name = used_name(site) if site is not None else ""
             return (f"{resource.type} {name}" if name else label), ""
+        if is_unnamed and created is None and resource.type:
+            # Its id says nothing to anybody.
+            return resource.type, ""
         if created is None or not label.startswith(f"{resource.type} "):
             return label, ""
         if is_tool_file(created.filename):

@@ -23,19 +23,26 @@ READABLE = select.POLLIN | select.POLLPRI
 WRITABLE = select.POLLOUT
 
 
-_ON_BEHALF_OF_OTHERS = ("socket", "ssl")
-"""Modules whose code in Python does what it is asked for at once."""
+_ON_BEHALF_OF_OTHERS = ("socket", "ssl", "asyncio")
+"""Modules, and a package, whose code in Python does what it is asked for at once."""
+
+
+_OF_LOOPS = "bohrbug.runtime.threads.loops."
 
 
 def place_outside(frame: Any) -> Any:
     """The place in the program, or in a library, that uses a socket; not in :mod:`socket`."""
     caller = frame
     while caller is not None and not begins_a_task(caller.f_code):
-        named = caller.f_globals.get("__name__")
-        if named not in _ON_BEHALF_OF_OTHERS and not is_own(caller.f_code.co_filename):
+        module = str(caller.f_globals.get("__name__"))
+        if module.startswith(_OF_LOOPS):
+            # What a loop does by itself, whoever runs it.
+            break
+        is_for_others = module.partition(".")[0] in _ON_BEHALF_OF_OTHERS
+        if not is_for_others and not is_own(caller.f_code.co_filename):
             return place_of(caller)
         caller = caller.f_back
-    # A method may be itself what a thread runs.
+    # A method may be itself what a thread runs, or an event loop.
     return place_of(frame)
 
 
