@@ -5,6 +5,7 @@ Nor are weak dictionaries that have something for each of them.
 
 from __future__ import annotations
 
+import _weakrefset
 import sys
 import threading
 import weakref
@@ -23,11 +24,15 @@ _NAMES = (
 """Modules that may be imported, and what such a container is called in them, in some version."""
 
 
+_used_within: dict[str, type] = {}
+"""By name, what these containers use themselves while somebody goes over them."""
+
+
 def _unseen(function: FunctionType) -> FunctionType:
     """The same function, with code of its own, as part of this module: it is not rewritten."""
     copy = FunctionType(
         function.__code__.replace(),
-        {**function.__globals__, "__name__": __name__},
+        {**function.__globals__, **_used_within, "__name__": __name__},
         function.__name__,
         function.__defaults__,
         function.__closure__,
@@ -44,13 +49,24 @@ def _quiet(cls: type) -> type:
     return type(cls.__name__, (cls,), methods)
 
 
+_GUARD = "_IterationGuard"
+if hasattr(_weakrefset, _GUARD):
+    _used_within[_GUARD] = _quiet(getattr(_weakrefset, _GUARD))
+
 _QUIET: dict[type, type] = {
-    cls: _quiet(cls) for cls in (weakref.WeakSet, weakref.WeakKeyDictionary)
+    cls: _quiet(cls)
+    for cls in (weakref.WeakSet, weakref.WeakKeyDictionary, weakref.WeakValueDictionary)
 }
 
 
 QuietSet: type[weakref.WeakSet[Any]] = _QUIET[weakref.WeakSet]
 """For sets of our own."""
+
+QuietDictionary: type[weakref.WeakKeyDictionary[Any, Any]] = _QUIET[weakref.WeakKeyDictionary]
+"""For dictionaries of our own, whoever looks into them."""
+
+QuietValues: type[weakref.WeakValueDictionary[Any, Any]] = _QUIET[weakref.WeakValueDictionary]
+"""The same, of which the values are weak."""
 
 
 class _QuietSets(LatePatches):

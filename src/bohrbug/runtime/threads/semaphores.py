@@ -20,6 +20,7 @@ from bohrbug.model.operation import ACQUIRE, LOCKED, RELEASE, TRY_ACQUIRE
 from bohrbug.runtime.threads.control import controlled
 from bohrbug.runtime.threads.execution import Execution
 from bohrbug.runtime.threads.late_patches import LatePatches
+from bohrbug.runtime.threads.quiet_sets import QuietDictionary
 from bohrbug.runtime.threads.recording import effect, note_gate, saw
 from bohrbug.runtime.threads.resources import ResourceState
 from bohrbug.runtime.threads.synchronizers import place_of
@@ -172,7 +173,7 @@ class Semaphore:
             self._real.release()
 
 
-_semaphores: WeakKeyDictionary[Any, Semaphore] = WeakKeyDictionary()
+_semaphores: WeakKeyDictionary[Any, Semaphore] = QuietDictionary()
 
 
 def _semaphore_of(shown: Any) -> Semaphore:

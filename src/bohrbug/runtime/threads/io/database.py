@@ -19,6 +19,7 @@ from bohrbug.model.operation import QUERY, STATEMENT, Kind
 from bohrbug.runtime.threads.control import controlled
 from bohrbug.runtime.threads.execution import Execution
 from bohrbug.runtime.threads.outside import LONGEST_PAUSE
+from bohrbug.runtime.threads.quiet_sets import QuietValues
 from bohrbug.runtime.threads.resources import ResourceState
 from bohrbug.runtime.threads.synchronizers import place_of
 from bohrbug.runtime.threads.task import TimeoutPolicy
@@ -63,7 +64,7 @@ class Database:
         return state
 
 
-_databases: WeakValueDictionary[str, Database] = WeakValueDictionary()
+_databases: WeakValueDictionary[str, Database] = QuietValues()
 
 
 def database_of(name: Any) -> Database:
