@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+import math
 import queue
 import sys
 import threading
@@ -14,7 +16,8 @@ import bohrbug
 from bohrbug.exploration.result import VerdictKind
 from bohrbug.exploration.verdicts import CaveatKind
 from bohrbug.model.outcome import OutcomeKind
-from bohrbug.runtime.threads.clock import LONGEST_ADVANCE
+from bohrbug.runtime.threads import clock
+from bohrbug.runtime.threads.clock import LONGEST_ADVANCE, MOST_READINGS
 from bohrbug.runtime.threads.timing import SHORTEST_SLEEP
 
 TIMEOUTS = ("early", "late")
@@ -184,10 +187,80 @@ def test_a_sleep_that_ends_before_a_shorter_one_is_put_aside() -> None:
 
 def test_the_clock_can_be_read_any_number_of_times() -> None:
     readings: list[float] = []
-    bohrbug.explore(lambda: readings.extend(time.monotonic() for _ in range(10_000)), executions=1)
-    readings = readings[-10_000:]
+    many = MOST_READINGS + 1_000
+    bohrbug.explore(lambda: readings.extend(time.monotonic() for _ in range(many)), executions=1)
+    readings = readings[-many:]
     assert readings == sorted(set(readings))
     assert readings[-1] - readings[-2] == pytest.approx(LONGEST_ADVANCE)
+
+
+def reads_it() -> None:
+    time.time()
+
+
+def logs() -> None:
+    logger = logging.Logger("here", logging.INFO)
+    logger.addHandler(logging.NullHandler())
+    logger.info("again")
+
+
+@pytest.mark.parametrize("work", [reads_it, logs])
+def test_no_time_passes_for_who_reads_the_clock_and_comes_further(
+    work: Callable[[], None],
+) -> None:
+    def test() -> None:
+        done = threading.Event()
+
+        def works() -> None:
+            for _ in range(1_500):
+                work()
+            done.set()
+
+        thread = threading.Thread(target=works)
+        thread.start()
+        assert done.wait(1)
+        thread.join()
+
+    result = bohrbug.explore(test, executions=2, timeouts="late")
+    assert not result.failures
+    assert result.virtual_seconds < 1
+
+
+def spins() -> None:
+    end = time.monotonic() + 5
+    while time.monotonic() < end:
+        pass
+
+
+def spins_by_the_time_left() -> None:
+    end = time.monotonic() + 5
+    while True:
+        left = end - time.monotonic()
+        if left <= 0:
+            break
+
+
+@pytest.mark.parametrize("test", [spins, spins_by_the_time_left])
+def test_time_passes_for_who_spins_on_the_clock(
+    test: Callable[[], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Before it is taken to spin whatever it does."""
+    monkeypatch.setattr(clock, "MOST_READINGS", math.inf)
+    result = bohrbug.explore(test, executions=1, timeouts="late", hang_seconds=3)
+    assert not result.failures
+    assert result.virtual_seconds >= 5
+
+
+def test_time_passes_for_who_counts_how_long_it_takes() -> None:
+    def test() -> None:
+        times = 0
+        end = time.monotonic() + 5
+        while time.monotonic() < end:
+            times += 1
+
+    result = bohrbug.explore(test, executions=1, timeouts="late")
+    assert not result.failures
+    assert result.virtual_seconds >= 5
 
 
 def reads_the_clock_all_the_time(work: Callable[[], None], patience: float = 5.0) -> float:

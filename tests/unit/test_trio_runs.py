@@ -270,6 +270,26 @@ def test_a_loop_that_spins_until_a_deadline_ends() -> None:
     assert explore(main, timeouts="late").verdict.kind is VerdictKind.HOLDS
 
 
+def test_no_time_passes_for_tasks_that_come_further() -> None:
+    async def main() -> None:
+        send, receive = trio.open_memory_channel[int](0)
+
+        async def feed() -> None:
+            async with send:
+                for number in range(1_300):
+                    await send.send(number)
+
+        with trio.fail_after(1):
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(feed)
+                async for _ in receive:
+                    pass
+
+    result = bohrbug.explore(lambda: trio.run(main), executions=1, timeouts="late")
+    assert not result.failures
+    assert result.virtual_seconds < 1
+
+
 @pytest.mark.parametrize("strategy", ["auto", "dpor"])
 def test_other_threads_run_between_the_steps_of_tasks(strategy: str) -> None:
     seen = set()

@@ -33,13 +33,13 @@ def forget_cancelled(loop: Any) -> None:
         loop._timer_cancelled_count -= 1
 
 
-def take_over(loop: Any) -> Iterator[Any]:
-    """Take the timers that are over, by the loop's clock, in the order of their times.
+def take_over(loop: Any, now: float) -> Iterator[Any]:
+    """Take the timers that are over, in the order of their times.
 
     Parameters:
         loop: an event loop of asyncio.
+        now: what its clock says, in seconds.
     """
-    now = loop.time()
     # On a machine that has been up for very long, the resolution may be too small to add.
     end = now + max(loop._clock_resolution, math.ulp(now))
     timers = loop._scheduled

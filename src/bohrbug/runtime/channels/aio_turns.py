@@ -179,7 +179,7 @@ class SeenLoop:
         self._let_timers_in()
 
     def _let_timers_in(self) -> None:
-        for timer in take_over(self.loop):
+        for timer in take_over(self.loop, self.loop.time()):
             self.loop._ready.append(timer)
             message = getattr(timer, "message", None)
             if message is not None:

@@ -1,8 +1,9 @@
 """Virtual time: it stands still while tasks run and jumps when all of them wait.
 
 A loop that polls the clock must end all the same, so that readings advance it, too: each by a
-little, and many in a row by more and more.  In reality the others run while one task spins.  So a
-task that reads the clock again and again first yields to those that can run, many times;
+little, and many in a row by more and more, once a task reads it where it stood before: who logs
+a thousand lines reads it as often, and comes further each time.  In reality the others run while
+one task spins.  So a task that spins on the clock first yields to those that can run, many times;
 and where it could yield, what it spins for passes no moment at which another wakes up.
 """
 
@@ -10,12 +11,17 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from bohrbug.model.operation import TaskId
     from bohrbug.runtime.threads.execution import Execution
+    from bohrbug.runtime.threads.standing import Standing
 
 from bohrbug.accelerator.plain import plain
+from bohrbug.runtime.threads.standing import standing_here, timeless
 
 _real_monotonic, _real_time = time.monotonic, time.time
 
@@ -23,7 +29,16 @@ READING = 1e-6
 """Seconds by which every reading of the clock advances it."""
 
 IMPATIENT_AFTER = 200
-"""Readings with no timeout in between after which the advance grows each time."""
+"""Readings with no timeout in between after which the advance grows each time, if a task spins."""
+
+READINGS_PER_LOOK = 20
+"""Of further readings, how many there are from one look at where the task stands to the next."""
+
+MOST_READINGS = 20_000
+"""Readings after which it is taken to spin, wherever it stands."""
+
+MOST_STEPS = 20_000
+"""The same in steps of all tasks."""
 
 YIELDING_READINGS = 2_000
 """Further readings before it grows as long as other tasks can run."""
@@ -55,9 +70,14 @@ class VirtualClock:
     is_real = False
 
     __slots__ = (
+        "_beyond",
+        "_comes_further",
+        "_first_step",
+        "_glances",
         "_in_step",
         "_readings",
         "_step",
+        "_stood",
         "_tasks",
         "_yielding",
         "can_jump",
@@ -78,6 +98,20 @@ class VirtualClock:
         # Readings for the sake of others, since a task began or ended.
         self._yielding = 0
         self._tasks = (0, 0)
+        # Readings of whom it is looked at where they stand; the step at the first of these.
+        self._beyond = self._first_step = 0
+        self._stood: dict[TaskId, Standing] = {}
+        self._comes_further = False
+        self._glances = 0
+
+    @contextmanager
+    def glance(self) -> Iterator[None]:
+        """Meanwhile nobody is taken to spin who reads: it is not the program."""
+        self._glances += 1
+        try:
+            yield
+        finally:
+            self._glances -= 1
 
     def read(self, execution: Execution) -> float:
         """Seconds since the beginning, for ``monotonic`` and ``perf_counter``.
@@ -85,8 +119,15 @@ class VirtualClock:
         Parameters:
             execution: whose running task reads.
         """
+        if self._glances:
+            self.now += READING
+            return self.now
         self._readings += 1
-        if self._readings <= IMPATIENT_AFTER or self._lets_others_run(execution):
+        if (
+            self._readings <= IMPATIENT_AFTER
+            or self._has_come_further(execution)
+            or self._lets_others_run(execution)
+        ):
             self.now += READING
             return self.now
         grown = min(self._readings - IMPATIENT_AFTER, _GROWS)
@@ -100,6 +141,22 @@ class VirtualClock:
                 moment = max(earliest, self.now + READING)
         self.now = moment
         return moment
+
+    def _has_come_further(self, execution: Execution) -> bool:
+        """Whether who reads the clock does not only wait until a time has come."""
+        self._beyond += 1
+        if self._beyond == 1:
+            self._first_step = execution.steps
+        if self._beyond > MOST_READINGS or execution.steps - self._first_step > MOST_STEPS:
+            return False
+        if self._beyond % READINGS_PER_LOOK == 1:
+            reader = execution.current.id
+            stands = timeless(standing_here(in_step=True))
+            self._comes_further = self._stood.get(reader) != stands
+            self._stood[reader] = stands
+        if self._comes_further:
+            self._readings = IMPATIENT_AFTER
+        return self._comes_further
 
     def _lets_others_run(self, execution: Execution) -> bool:
         """Whether a task that spins can yield instead of letting time pass."""
@@ -126,7 +183,9 @@ class VirtualClock:
 
     def advance_to(self, moment: float | None) -> None:
         """A timeout fired: at least ``moment`` it is now."""
-        self._readings = 0
+        self._readings = self._beyond = 0
+        if self._stood:
+            self._stood.clear()
         self.jumps += 1
         if moment is not None and moment > self.now:
             self.now = moment
@@ -157,6 +216,10 @@ class RealClock:
     def epoch(self) -> float:
         """What ``time.time()`` would have said when :attr:`now` was 0, in seconds."""
         return _real_time() - _real_monotonic()
+
+    def glance(self) -> AbstractContextManager[None]:
+        """See :class:`VirtualClock`."""
+        return nullcontext()
 
     def read(self, execution: Execution) -> float:
         """Seconds, for ``monotonic`` and ``perf_counter``: nothing but time lets it pass."""

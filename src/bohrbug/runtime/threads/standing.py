@@ -29,9 +29,13 @@ _MOST_ELEMENTS = 16
 _MOST_FRAMES = 32
 _OUTERMOST = frozenset({"bohrbug.runtime.threads.execution", "bohrbug.runtime.threads.lifecycle"})
 _OWN = "bohrbug.runtime."
+_LOOPS = frozenset({"bohrbug.runtime.threads.loops.turns", "trio._core._run"})
+_LEFT_OUT = (_OWN, "asyncio.")
 
 
-def standing(frame: FrameType, *, anywhere_in_loop: bool = False) -> Standing:
+def standing(
+    frame: FrameType, *, anywhere_in_loop: bool = False, in_step: bool = False
+) -> Standing:
     """The places and variables of a task's frames.
 
     Of variables: the values of plain ones, such as counters; of others which object it is, with
@@ -42,15 +46,16 @@ def standing(frame: FrameType, *, anywhere_in_loop: bool = False) -> Standing:
     Parameters:
         frame: the innermost one of the program.
         anywhere_in_loop: in which place of the innermost loop makes no difference.
+        in_step: if an event loop runs them, its own frames and those around it are left out.
     """
     found: list[object] = []
     goes_round: bool | None = None
     outer: FrameType | None = frame
     while outer is not None and len(found) < 2 * _MOST_FRAMES:
         module = outer.f_globals.get("__name__")
-        if module in _OUTERMOST:
+        if module in _OUTERMOST or (in_step and module in _LOOPS):
             break
-        if not str(module).startswith(_OWN):
+        if not str(module).startswith(_LEFT_OUT if in_step else _OWN):
             if goes_round is None:
                 goes_round = _goes_round(outer.f_code, outer.f_lasti)
                 if goes_round is False:
@@ -70,12 +75,23 @@ def standing(frame: FrameType, *, anywhere_in_loop: bool = False) -> Standing:
     return tuple(found)
 
 
-def standing_here() -> Standing:
+def standing_here(*, in_step: bool = False) -> Standing:
     """The same, wherever in a loop, for who calls this from code that the program has come to."""
     frame: FrameType | None = _getframe(1)
     while frame is not None and str(frame.f_globals.get("__name__")).startswith(_OWN):
         frame = frame.f_back
-    return () if frame is None else standing(frame, anywhere_in_loop=True)
+    return () if frame is None else standing(frame, anywhere_in_loop=True, in_step=in_step)
+
+
+def timeless(stands: Standing) -> Standing:
+    """The same but for what clocks have told: of fractions only that there is one."""
+    return tuple([_timeless(each) for each in stands])
+
+
+def _timeless(part: object) -> object:
+    if not isinstance(part, tuple):
+        return part
+    return float if len(part) == 2 and part[0] is float else timeless(part)
 
 
 def _goes_round(code: CodeType, place: int) -> bool | None:

@@ -23,20 +23,18 @@ from bohrbug.runtime.threads.io.patches import patches
 from bohrbug.runtime.threads.loops.coroutines import place_in_program
 from bohrbug.runtime.threads.loops.tasks import loop_tasks_of
 from bohrbug.runtime.threads.loops.trio_tasks import place_of_caller
-from bohrbug.runtime.threads.loops.trio_turns import TrioTurns, Turn
+from bohrbug.runtime.threads.loops.trio_turns import LONGEST_WAIT, TrioTurns, Turn
+from bohrbug.runtime.threads.quiet_sets import QuietDictionary
 
 TIMERS = "timers of trio as firing only when none of its tasks can go on"
-
-_NEVER = 999_999_999
-"""How long to wait, in seconds, for deadlines by a clock that stands still."""
 
 _DAY = 24 * 60 * 60
 """The longest time, in seconds, that trio waits in one go."""
 
-_runners: weakref.WeakKeyDictionary[Any, Any] = weakref.WeakKeyDictionary()
+_runners: weakref.WeakKeyDictionary[Any, Any] = QuietDictionary()
 """The runner, which knows all deadlines, of each manager of descriptors."""
 
-_turns: weakref.WeakKeyDictionary[Any, TrioTurns] = weakref.WeakKeyDictionary()
+_turns: weakref.WeakKeyDictionary[Any, TrioTurns] = QuietDictionary()
 """What each runner does in the execution that it belongs to."""
 
 
@@ -222,6 +220,18 @@ def _wrap_steps(module: Any) -> None:
 
     patches.add(module, "unrolled_run", begun)
 
+    of_system = module.SystemClock
+    current_time = of_system.current_time
+
+    @patches.method(of_system, "current_time")
+    def looked_at(self: Any) -> Any:
+        """Trio looks once a turn, which is not to spin."""
+        execution = controlled()
+        if execution is None or _getframe(1).f_code is not unrolled_run.__code__:
+            return current_time(self)
+        with execution.clock.glance():
+            return current_time(self)
+
     @patches.method(runner_class, "close")
     def closed(self: Any) -> None:
         close(self)
@@ -317,7 +327,7 @@ def _wrap_waiting(module: Any) -> None:
 
         if timeout >= _DAY:
             timeout = runner.clock.deadline_to_sleep_time(runner.deadlines.next_deadline())
-            if timeout >= _NEVER:
+            if timeout >= LONGEST_WAIT:
                 timeout = -1
         running = _running(runner)
         if running is None:
@@ -329,6 +339,10 @@ def _wrap_waiting(module: Any) -> None:
             finally:
                 waiting.discard(task)
         turns = running
+        if timeout == 0:
+            turns.let_time_pass(
+                lambda: runner.clock.deadline_to_sleep_time(runner.deadlines.next_deadline())
+            )
         turns.wait(self._epoll, timeout)
         task = execution.current
         task.inside += 1
@@ -344,7 +358,7 @@ def _wrap_waiting(module: Any) -> None:
 @patches.when_imported("trio._core._thread_cache")
 def _wrap_threads(module: Any) -> None:
     """Idle threads wait for more work, for all of a process: not beyond an execution."""
-    caches: weakref.WeakKeyDictionary[Execution, Any] = weakref.WeakKeyDictionary()
+    caches: weakref.WeakKeyDictionary[Execution, Any] = QuietDictionary()
     start = module.ThreadCache.start_thread_soon
 
     @patches.method(module.ThreadCache, "start_thread_soon")

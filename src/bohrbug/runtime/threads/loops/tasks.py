@@ -246,14 +246,20 @@ def bind(task: Task, host: Task, loop: Any, state: ResourceState) -> None:
 
 def operation_of(entry: LoopEntry) -> tuple[Kind, Any]:
     """What a task of a loop is about to do, and where it stands."""
+    coroutine = coroutine_of(entry)
+    if coroutine is not None:
+        return RESUME if has_begun(coroutine) else BEGIN, place_in(coroutine)
+    code = _code_of(entry.handle._callback)
+    return CALLBACK, None if code is None else (code, 0)
+
+
+def coroutine_of(entry: LoopEntry) -> Any:
+    """That of the task of asyncio that an entry lets go on; ``None``: it is another callback."""
     callback = entry.handle._callback
     owner = getattr(callback, "__self__", None)
     if owner is not None and _goes_on(callback) and is_asyncio_task(owner):
-        coroutine = owner.get_coro()
-        place = place_in(coroutine)
-        return RESUME if has_begun(coroutine) else BEGIN, place
-    code = _code_of(callback)
-    return CALLBACK, None if code is None else (code, 0)
+        return owner.get_coro()
+    return None
 
 
 def is_asyncio_task(owner: Any) -> bool:

@@ -10,7 +10,7 @@ scheduling point.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from types import FrameType
 from typing import TYPE_CHECKING, Any
@@ -21,6 +21,7 @@ from bohrbug.runtime.threads.io.channels import Reach, channel_of, furthest
 from bohrbug.runtime.threads.io.waiting import READABLE, is_ready, wait_until
 from bohrbug.runtime.threads.loops.access_log import UNCAUSED, Cause
 from bohrbug.runtime.threads.loops.loop_thread import LoopThread
+from bohrbug.runtime.threads.loops.spinning import Spinning
 from bohrbug.runtime.threads.loops.tasks import bind, loop_tasks_of
 from bohrbug.runtime.threads.loops.trio_tasks import TrioTasks, operation_of, place_of_caller
 from bohrbug.runtime.threads.recording import effect, saw
@@ -29,6 +30,9 @@ from bohrbug.runtime.threads.task import Task, TaskKilled
 if TYPE_CHECKING:
     from bohrbug.runtime.threads.execution import Execution
     from bohrbug.runtime.threads.resources import ResourceState
+
+LONGEST_WAIT = 999_999_999
+"""Seconds until deadlines by a clock that stands still, in which nobody need believe."""
 
 
 class Turn(list[Any]):
@@ -102,6 +106,7 @@ class TrioTurns:
         # What runs it is itself in a loop of asyncio, of which trio is the guest.
         self._around: ResourceState | None = None
         self._is_inside = False
+        self._spinning = Spinning()
         self._causes: dict[int, Cause] = {}
         # Tasks become ready in the order of a set while this is not 0.
         self._depth = 0
@@ -155,6 +160,8 @@ class TrioTurns:
         if self._around is not None:
             effect(execution, self._around, True)
         trio_task = possible[tasks.index(chosen)]
+        if self._spinning.matters:
+            self._spinning.steps(chosen.id, trio_task.coro)
         if execution.access_log is not None:
             self._note_step(trio_task, chosen)
         return trio_task
@@ -263,6 +270,19 @@ class TrioTurns:
 
     # -- waiting ----------------------------------------------------------------------
 
+    def let_time_pass(self, until_next: Callable[[], float]) -> None:
+        """Before a turn that does not wait: the loop may spin until a time has come.
+
+        Parameters:
+            until_next: in how many seconds the next timer is over.
+        """
+        if self._spinning.turns():
+            clock = self.execution.clock
+            with clock.glance():
+                seconds = until_next()
+            if 0 < seconds < LONGEST_WAIT:
+                clock.advance_to(clock.now + seconds)
+
     def wait(self, poller: Any, timeout: float) -> None:
         """Before trio looks which descriptors are ready: wait until one is.
 
@@ -271,6 +291,8 @@ class TrioTurns:
             timeout: for how many seconds; negative: for ever.
         """
         execution = self.execution
+        if timeout:
+            self._spinning.pauses()
         if timeout == 0:
             if len(execution.alive) > 1:
                 # What others do until then is seen.

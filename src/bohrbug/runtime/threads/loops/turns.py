@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from bohrbug.model.operation import BEGIN, RESUME, WAKE, Operation
 from bohrbug.runtime.loop_timers import forget_cancelled, take_over
 from bohrbug.runtime.threads.children import settle_children
+from bohrbug.runtime.threads.control import unseen
 from bohrbug.runtime.threads.deferred_signals import handle_signals
 from bohrbug.runtime.threads.io.channels import Reach, channel_of, furthest
 from bohrbug.runtime.threads.io.waiting import wait_until, watched_by
@@ -24,9 +25,11 @@ from bohrbug.runtime.threads.loops.cancelling import Cancelling
 from bohrbug.runtime.threads.loops.counting import only_counts
 from bohrbug.runtime.threads.loops.loop_thread import LoopThread
 from bohrbug.runtime.threads.loops.ready_queue import LATE_TURNS, Order, ReadyQueue
+from bohrbug.runtime.threads.loops.spinning import Spinning
 from bohrbug.runtime.threads.loops.tasks import (
     LoopEntry,
     bind,
+    coroutine_of,
     describe,
     loop_tasks_of,
     operation_of,
@@ -37,9 +40,6 @@ from bohrbug.runtime.threads.task import Task, TaskKilled
 if TYPE_CHECKING:
     from bohrbug.runtime.threads.execution import Execution
     from bohrbug.runtime.threads.resources import ResourceState
-
-SPINNING_TURNS = 500
-"""Turns in a row without a pause, while a timer is set, after which virtual time passes."""
 
 IMPATIENT = f"something was late in an event loop for no more than {LATE_TURNS} turns"
 """What is assumed where a loop would else go on for ever without what has arrived."""
@@ -79,9 +79,9 @@ class LoopTurns:
         "_offered",
         "_place",
         "_queue",
+        "_spinning",
         "_tasks_offered",
         "_thread",
-        "_turns_without_pause",
         "execution",
         "ident",
         "loop",
@@ -105,7 +105,7 @@ class LoopTurns:
         # Between two steps: what may come next.
         self._offered: list[LoopEntry] | None = None
         self._tasks_offered: list[Task] = []
-        self._turns_without_pause = 0
+        self._spinning = Spinning()
         patterns = execution.settings.cancel
         self._cancelling = Cancelling(execution, loop, patterns) if patterns else None
 
@@ -159,13 +159,11 @@ class LoopTurns:
         self._take_called()
         seconds = self._seconds_to_wait()
         if seconds == 0:
-            self._turns_without_pause += 1
-            if self._turns_without_pause >= SPINNING_TURNS and loop._scheduled:
-                self._turns_without_pause = 0
+            if self._spinning.turns() and loop._scheduled:
                 self._let_time_pass()
             events = self._seen(self._watched())
         else:
-            self._turns_without_pause = 0
+            self._spinning.pauses()
             events = self._wait(seconds)
         self._queue.begin_turn([*self._ready(events), *self._timers()])
         self._is_beginning = True
@@ -206,7 +204,7 @@ class LoopTurns:
             return 0
         if not loop._scheduled:
             return None
-        seconds: float = loop._scheduled[0]._when - loop.time()
+        seconds: float = loop._scheduled[0]._when - self._time()
         if seconds == inf:
             # So are all the others: as ``sleep(math.inf)`` has it, they are never over.
             return None
@@ -227,7 +225,7 @@ class LoopTurns:
             execution,
             self.state,
             self._place,
-            (lambda: self._was_called() or bool(self._look())) if watched else self._was_called,
+            self._has_arrived if watched else self._was_called,
             seconds,
             lambda: self._reach(watched),
             is_safety_net=False,
@@ -240,6 +238,10 @@ class LoopTurns:
     def _was_called(self) -> bool:
         """Whether another thread has woken the loop; one out of control leaves only its call."""
         return self._is_awake or bool(self.loop._ready)
+
+    def _has_arrived(self) -> bool:
+        """The same, or that a descriptor is ready; any task may run that asks."""
+        return self._was_called() or unseen(self.execution, lambda: bool(self._look()))
 
     def wake(self) -> None:
         """Another thread wakes the loop up."""
@@ -326,17 +328,22 @@ class LoopTurns:
             return []
         origin_of = loop_tasks_of(self.execution).origin_of
         found = []
-        for timer in take_over(self.loop):
+        for timer in take_over(self.loop, self._time()):
             origin = origin_of(timer)
             entry = LoopEntry(timer, origin.task, Order.TIMER)
             found.append((timer._when, origin.number, entry))
         found.sort(key=lambda each: each[:2])
         return [entry for _, _, entry in found]
 
+    def _time(self) -> float:
+        """What the loop's clock says; nobody spins who looks at it once a turn."""
+        with self.execution.clock.glance():
+            return self.loop.time()  # type: ignore[no-any-return]
+
     def _let_time_pass(self) -> None:
         """The loop spins until a timer is over: in reality that would take time."""
         loop, clock = self.loop, self.execution.clock
-        seconds = loop._scheduled[0]._when - loop.time()
+        seconds = loop._scheduled[0]._when - self._time()
         if 0 < seconds < inf:
             clock.advance_to(clock.now + seconds)
 
@@ -417,7 +424,7 @@ class LoopTurns:
         loop_tasks_of(execution).offered[task.id] = task.pending
         task.waiting = True
         task.ready = _not_yet
-        task.deadline = execution.clock.now + max(when - loop.time(), 0.0)
+        task.deadline = execution.clock.now + max(when - self._time(), 0.0)
         return task
 
     def _offer(self, entry: LoopEntry) -> Task:
@@ -469,6 +476,8 @@ class LoopTurns:
         offered = loop_tasks_of(execution).offered
         if offered:
             offered.pop(entry.task.id, None)
+        if self._spinning.matters:
+            self._spinning.steps(entry.task.id, coroutine_of(entry))
         log = execution.access_log
         if log is not None:
             self._note_step(entry)
