@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 from bohrbug.model.operation import Operation, TaskId
 from bohrbug.model.plan import NonPreemptive, Policy, Priorities, Sleeping, UniformRandom
 from bohrbug.model.trace import Trace
-from bohrbug.runtime.policies import SleepingDecider, decider_for
+from bohrbug.runtime.policies import decider_for
+from bohrbug.runtime.policies.sleeping import SleepingDecider
 
 if TYPE_CHECKING:
     from tests.simulated import Machine, State

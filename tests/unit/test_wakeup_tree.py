@@ -5,7 +5,7 @@ from __future__ import annotations
 from bohrbug.model.operation import READ, WRITE, Operation
 from bohrbug.model.plan import NonPreemptive, Plan, Sleeper, Sleeping
 from bohrbug.model.trace import Trace
-from bohrbug.runtime.policies import SleepingDecider
+from bohrbug.runtime.policies.sleeping import SleepingDecider
 from bohrbug.search.dpor import OptimalReduction
 from bohrbug.search.footprint import (
     EVERYTHING,

@@ -9,15 +9,6 @@ from dataclasses import replace
 from bohrbug.exploration.figures import RaceKey, Signature, race_key
 from bohrbug.exploration.learning import Learner
 from bohrbug.exploration.minimisation.budget import Budget
-from bohrbug.exploration.minimisation.candidates import raised_in_a_step
-from bohrbug.exploration.minimisation.causes import find_cause
-from bohrbug.exploration.minimisation.normal_form import normalise
-from bohrbug.exploration.minimisation.preemptions import MOST, cost, early_timeouts, minimise
-from bohrbug.exploration.minimisation.systematic import (
-    MOST_FOR_FEWER,
-    MOST_WITH_THE_GIL,
-    fewest_preemptions,
-)
 from bohrbug.exploration.options import ExploreOptions
 from bohrbug.exploration.platform import Platform
 from bohrbug.exploration.result import MOST_SURVEYED, Failure, Result
@@ -230,6 +221,9 @@ class Findings:
             return
         if self.unrepeatable:
             return
+        # What follows up failures is loaded with the first one: most sessions of pytest have none.
+        from bohrbug.exploration.minimisation.preemptions import early_timeouts
+
         plan = trace.as_plan()
         # A livelock is long: it is confirmed once, not three times.
         wanted = CONFIRMATIONS if len(trace) <= LONG else 1
@@ -331,6 +325,8 @@ class Findings:
         return trace.outcome.signature() == signature and trace.divergence is None
 
     def _failure(self, trace: Trace, confirmed: int) -> Failure:
+        from bohrbug.exploration.minimisation.preemptions import early_timeouts
+
         texts = self._platform.texts_of_points(trace.plan.conditions.points)
         points = sorted(texts)
         return Failure(
@@ -348,6 +344,18 @@ class Findings:
         )
 
     def _minimise(self, failure: Failure) -> None:
+        from bohrbug.exploration.minimisation.normal_form import normalise
+        from bohrbug.exploration.minimisation.preemptions import (
+            MOST,
+            cost,
+            early_timeouts,
+            minimise,
+        )
+        from bohrbug.exploration.minimisation.systematic import (
+            MOST_FOR_FEWER,
+            fewest_preemptions,
+        )
+
         signature = failure.outcome.signature()
         # Most tests guard themselves with timeouts that they never expect to fire.
         part = LITTLE if failure.early_timeouts else HALF
@@ -388,6 +396,8 @@ class Findings:
             # Only where orderings can be enforced on an execution.
             return
         if options.causes and not self._is_interrupted():
+            from bohrbug.exploration.minimisation.causes import find_cause
+
             self._find_out_when_it_was_raised(failure)
             budget = self._spending.share(HALF, options.causes, options.causes_seconds)
             conditions = failure.plan.conditions
@@ -404,6 +414,8 @@ class Findings:
     def _find_out_when_it_was_raised(self, failure: Failure) -> None:
         """Only executions in which accesses are watched report each exception."""
         if failure.trace.raised is None and failure.outcome.exception is not None:
+            from bohrbug.exploration.minimisation.candidates import raised_in_a_step
+
             again = self._learner.replay(failure.plan, watch=True).trace
             if again.tasks == failure.trace.tasks:
                 failure.trace.raised = again.raised or raised_in_a_step(again)
@@ -413,6 +425,10 @@ class Findings:
         if self._is_interrupted() or self._options.level == Level.SYNC.value:
             return
         failures = [f for f in self._result.failures if f.outcome.kind is not OutcomeKind.RACE]
+        if not failures:
+            return
+        from bohrbug.exploration.minimisation.systematic import MOST_WITH_THE_GIL
+
         for number, failure in enumerate(failures):
             budget = self._spending.share(1 / (len(failures) - number), MOST_WITH_THE_GIL)
             points = self._learner.conditions.points

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from bohrbug.deferred_dataclass import dataclass
 from bohrbug.model.conditions import PlaceKey
 from bohrbug.model.plan import Plan
 

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from bohrbug.exploration.prediction import Prediction
-from bohrbug.exploration.program_text import PointText
+from bohrbug.deferred_dataclass import dataclass
 from bohrbug.exploration.verdicts import Verdict, VerdictKind
 from bohrbug.model.cause import Cause
 from bohrbug.model.conditions import Growth
 from bohrbug.model.outcome import Outcome, Race
 from bohrbug.model.plan import Plan
 from bohrbug.model.trace import Trace
+
+if TYPE_CHECKING:
+    from bohrbug.exploration.prediction import Prediction
+    from bohrbug.exploration.program_text import PointText
 
 __all__ = ["Failure", "Interpreter", "Result", "Verdict", "VerdictKind"]
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from bohrbug.deferred_dataclass import dataclass
 from bohrbug.model.operation import TaskId
 
 

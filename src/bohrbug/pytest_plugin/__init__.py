@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import gc
-from importlib import import_module
+from collections.abc import Generator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from bohrbug.pytest_plugin.live_options import add_live_options
@@ -115,10 +116,10 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", MARKER)
     if any(config.getoption(name) for name in ("bohrbug", "bohrbug_replay", "bohrbug_live")):
         _leave_our_asserts_alone(config)
-        _load()
-        from bohrbug.pytest_plugin.plugin import register
+        with _without_collections():
+            from bohrbug.pytest_plugin.plugin import register
 
-        register(config)
+            register(config)
     if config.getoption("bohrbug_record") or config.getoption("bohrbug_replay_messages"):
         _leave_our_asserts_alone(config)
         from bohrbug.pytest_plugin.messages import register as register_messages
@@ -126,12 +127,13 @@ def pytest_configure(config: pytest.Config) -> None:
         register_messages(config)
 
 
-def _load() -> None:
-    """Load what explores, without garbage collections: all that it makes stays."""
+@contextmanager
+def _without_collections() -> Generator[None]:
+    """What explores is loaded without garbage collections: all that it makes stays."""
     was_enabled = gc.isenabled()
     gc.disable()
     try:
-        import_module("bohrbug.pytest_plugin.plugin")
+        yield
     finally:
         if was_enabled:
             gc.enable()

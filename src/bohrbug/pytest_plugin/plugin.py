@@ -20,6 +20,7 @@ from bohrbug.pytest_plugin.session import Session
 from bohrbug.pytest_plugin.summary import ATTRIBUTE, Summary
 from bohrbug.pytest_plugin.target import argument_for, is_target
 from bohrbug.runtime.threads.control import controlled
+from bohrbug.runtime.threads.heap import pass_over
 from bohrbug.runtime.threads.installation import installation
 from bohrbug.runtime.threads.watchdog import lasting_watchdog
 
@@ -65,6 +66,7 @@ def register(config: pytest.Config) -> None:
     tell_coverage()
     installation.install()
     config.add_cleanup(installation.restore)
+    pass_over()
     if session.live is None:
         lasting_watchdog.__enter__()
         config.add_cleanup(lambda: lasting_watchdog.__exit__())

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from bohrbug.deferred_dataclass import dataclass
 from bohrbug.model.outcome import OutcomeKind
 from bohrbug.model.plan import Choice
 from bohrbug.model.trace import Trace

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import time
-from dataclasses import dataclass
+
+from bohrbug.deferred_dataclass import dataclass
 
 _now = time.perf_counter
 

@@ -6,11 +6,11 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
+from typing import TYPE_CHECKING
 
 from bohrbug.exploration.explorer import NOTHING_AROUND, Explorer
 from bohrbug.exploration.figures import race_key
 from bohrbug.exploration.minimisation.budget import Budget
-from bohrbug.exploration.minimisation.systematic import fewest_preemptions
 from bohrbug.exploration.options import ExploreOptions
 from bohrbug.exploration.platform import Platform
 from bohrbug.exploration.program_text import PointText
@@ -30,13 +30,15 @@ from bohrbug.monitors.weak_order import PossibleRace, WeakDetector
 from bohrbug.monitors.witness import Witness
 from bohrbug.platforms.threads.explaining import ThreadExplainer
 from bohrbug.runtime.threads.execution import Execution
-from bohrbug.runtime.threads.live_runtime import LiveRuntime
 from bohrbug.runtime.threads.loops.logged import TellingOfLogged, TellsOfLogged
 from bohrbug.runtime.threads.monitoring import Visitor
 from bohrbug.runtime.threads.rewrite.scope import Scope
 from bohrbug.runtime.threads.runtime import ThreadsRuntime
 from bohrbug.runtime.threads.settings import EXTERNAL_PATIENCE, Settings
 from bohrbug.runtime.threads.stacks import stack_of
+
+if TYPE_CHECKING:
+    from bohrbug.runtime.threads.live_runtime import LiveRuntime
 
 _NO_LIMIT = 10**15
 """Steps that no program comes to."""
@@ -141,6 +143,9 @@ class ThreadsPlatform(Platform):
             return Interpreter.GIL
         # What has turned out to be racy since it was found may be where such a build can switch.
         gil = replace(conditions, gil=True, points=conditions.points | points)
+        # Loaded with the first failure that needs it.
+        from bohrbug.exploration.minimisation.systematic import fewest_preemptions
+
         other = fewest_preemptions(
             lambda plan: runtime.execute(plan.under(gil), learn=False).trace,
             failure.outcome.is_like,
@@ -249,6 +254,8 @@ def live_runtime_of(
         visitor: looks in on it, and lets it grow.
         invariant: see :class:`ThreadsRuntime`; in place of that of the options.
     """
+    from bohrbug.runtime.threads.live_runtime import LiveRuntime
+
     settings = replace(
         settings_of(options), is_live=True, external_patience=math.inf, leak_steps=options.max_steps
     )
@@ -274,6 +281,8 @@ def service_runtime_of(function: Callable[[], object], visitor: Visitor) -> Live
         function: lets the service run, and returns at its end.
         visitor: looks in on it.
     """
+    from bohrbug.runtime.threads.live_runtime import LiveRuntime
+
     settings = Settings(
         is_live=True,
         is_service=True,

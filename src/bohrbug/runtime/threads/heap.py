@@ -96,6 +96,12 @@ class _Frozen:
     last = 0
 
 
+def know_functions() -> None:
+    """Know all functions from now on, where the interpreter tells when one is made."""
+    if _CAN_WATCH and native is not None:
+        native.watch_functions()
+
+
 def freeze(functions: list[FunctionType] | None = None) -> None:
     """Let collections pass over all objects that there are now, the functions of which stay known.
 
@@ -104,13 +110,23 @@ def freeze(functions: list[FunctionType] | None = None) -> None:
     Parameters:
         functions: all that there are, if somebody has looked at all objects just now.
     """
-    if _CAN_WATCH and native is not None:
-        native.watch_functions()
+    know_functions()
     is_told = knows_functions() or _CAN_LOOK_AT_FROZEN
     _Frozen.functions = functions if is_told else objects_of_types({FunctionType})
     gc.freeze()
     if _CAN_LOOK_AT_FROZEN:
         _Frozen.last = native.last_frozen()
+
+
+def pass_over() -> None:
+    """Let collections pass over all that there is now, until the first :func:`unfreeze`.
+
+    What a session has loaded stays: to look at it takes longer than many a suite.  Nothing happens
+    where functions are found only among objects that are not frozen.
+    """
+    know_functions()
+    if knows_functions() or _CAN_LOOK_AT_FROZEN:
+        gc.freeze()
 
 
 COLLECTED_EVERY = 100

@@ -6,10 +6,11 @@ import gc
 import os
 from collections.abc import Callable, Iterable
 from contextlib import ExitStack
-from types import CodeType
+from types import CodeType, FunctionType
 from typing import Self
 
 from bohrbug.accelerator import native
+from bohrbug.deferred_dataclass import complete_dataclasses
 from bohrbug.model.conditions import Level, PlaceKey
 from bohrbug.model.outcome import UNMET, Race
 from bohrbug.model.plan import Plan
@@ -33,6 +34,7 @@ from bohrbug.runtime.threads.assumptions import (
     is_synchronisation,
     note_assumptions,
 )
+from bohrbug.runtime.threads.control import nobody
 from bohrbug.runtime.threads.data.kinds import Kind, Types
 from bohrbug.runtime.threads.data.owners import WeakOwner
 from bohrbug.runtime.threads.data.places import PlaceSet
@@ -173,6 +175,7 @@ class ThreadsRuntime:
         # Up to the second task of the first execution nobody has to see what is called; such an
         # execution has then shown what was called from there on.
         self._is_unseen, self._has_seen_half = begins_unseen, False
+        self._is_frozen = False
         # Those that were called first in a later execution, and not in all.
         self._rare: list[CodeType] = []
         # Executions that called some of these, and were all watched for races.
@@ -195,8 +198,11 @@ class ThreadsRuntime:
     def __enter__(self) -> Self:
         functions = installation.install()
         self._collected = gc.isenabled()
-        # What exists now is not looked at again by the collections between executions.
-        heap.freeze(functions)
+        heap.know_functions()
+        if not self._is_unseen:
+            self._freeze(functions)
+        # Else no other execution may follow, and what is frozen while it is in use, and garbage
+        # soon, would pile up from test to test.
         del functions
         gc.disable()
         unknown.forget_assumptions()
@@ -205,8 +211,18 @@ class ThreadsRuntime:
         HandedOver.telling = staticmethod(callables.instrumented_callable)
         HandedOver.entering = staticmethod(callables.GivenContext)
         if not self._is_unseen:
+            complete_dataclasses()
             self._enter_discovery()
         return self
+
+    def _freeze(self, functions: list[FunctionType] | None = None) -> None:
+        """What exists now is not looked at again by the collections between executions.
+
+        Parameters:
+            functions: see :func:`.heap.freeze`.
+        """
+        self._is_frozen = True
+        heap.freeze(functions)
 
     def _enter_discovery(self) -> None:
         if self.level is not Level.SYNC and not self._discovery.is_entered:
@@ -218,13 +234,16 @@ class ThreadsRuntime:
         self._finds = PlaceSet()
         if self._discovery.is_entered:
             self._discovery.__exit__()
-        # Cheap, as everything older is frozen; otherwise it would pile up from test to test.
-        gc.collect()
+        if self._is_frozen:
+            # Cheap, as everything older is; otherwise it would pile up from test to test.
+            gc.collect()
         # Before the collector finds the frozen objects again, which need no scan.
         self._otherwise.close()
         self._instrumentation.restore()
         attributes.forget_stored_names()
-        heap.unfreeze()
+        if self._is_frozen:
+            heap.unfreeze()
+            self._is_frozen = False
         if native is not None:
             native.forget_shared()
         self._thread_names.close()
@@ -353,7 +372,11 @@ class ThreadsRuntime:
         make_watcher: MakeWatcher | None,
         breakers: bool,
     ) -> Executed:
-        if self._has_left_frames and not learn:
+        if self.made and not self._is_frozen:
+            # With all that the first execution has left.
+            self._start_clean()
+            self._freeze()
+        elif self._has_left_frames and not learn:
             self._start_clean()
         elif self._settings.gc:
             # Garbage of earlier executions is not to be collected in this one.
@@ -479,6 +502,9 @@ class ThreadsRuntime:
 
     def _begin_to_see(self) -> None:
         """The first execution is about to have a second task, or tasks of an event loop."""
+        with nobody():
+            # Most tests have one task, and use hardly any.
+            complete_dataclasses()
         self._enter_discovery()
         self._discovery.listen(True)
         held.evaluation_has_changed()
