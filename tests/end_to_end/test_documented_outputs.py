@@ -359,6 +359,7 @@ ELSEWHERE: list[tuple[str, str, str]] = [
     (HOW_TO_PYTEST, "found by remembered", f"{HERE}/test_between_executions.py"),
     (HOW_TO_PYTEST, "its remembered schedule passes now", f"{HERE}/test_between_executions.py"),
     (HOW_TO_PYTEST, "tests in which nothing failed, and nothing", f"{HERE}/test_unchanged.py"),
+    (HOW_TO_PYTEST, "replayed, not explored again: 1 test", f"{HERE}/test_unchanged.py"),
     (HOW_TO_PYTEST, "was spent", f"{HERE}/test_unchanged.py"),
     (HOW_TO_PYTEST, "in which something new was still found", f"{HERE}/test_unchanged.py"),
     (

@@ -68,8 +68,91 @@ def test_a_change_of_what_a_test_imports_explores_it_again(folder: Folder) -> No
     done = folder.pytest("--bohrbug")
     assert "not explored again: 1 test " in done.out
     assert "failed: 2" in done.out
-    # Those that failed are explored again, the one that held is not.
-    assert "2 tests explored" in folder.pytest("--bohrbug").out
+
+
+UNGUARDED = STOCK.replace("with self.lock", "if True")
+
+
+def test_failures_are_replayed_while_nothing_changes(folder: Folder) -> None:
+    _write(folder)
+    folder.write("stock.py", UNGUARDED)
+    first = folder.pytest("--bohrbug")
+    assert "failed: 2" in first.out
+    for options in ((), ("-n", "2")):
+        second = folder.pytest("--bohrbug", "--junitxml=junit.xml", *options)
+        assert second.code == 1
+        assert "tests explored" not in second.out
+        assert "replayed, not explored again: 2 tests fail as before, and nothing" in second.out
+        assert "not explored again: 1 test in which nothing failed" in second.out
+        assert "verdicts: holds: 1, failed: 2" in second.out
+        # The whole report, with what was found out then, and how long that took.
+        for told in ("It fails if and only if", "preempted", "reproduced in 3 of 3 replays"):
+            assert second.out.count(told) == first.out.count(told) > 0
+        assert "Known since 20" in second.out
+        assert "0.00 s" not in second.out
+        assert "unchanged since 20" in folder.path.joinpath("junit.xml").read_text()
+    assert "3 tests explored" in folder.pytest("--bohrbug", "--bohrbug-again").out
+    # A page shows more than what was written down.
+    assert "2 tests explored" in folder.pytest("--bohrbug", "--bohrbug-html=pages").out
+    folder.write("stock.py", STOCK)
+    mended = folder.pytest("--bohrbug")
+    assert mended.code == 0
+    assert mended.out.count("fixed: test_stock.py::test_add") == 2
+
+
+def test_a_failure_that_does_not_happen_again_is_looked_for(folder: Folder) -> None:
+    suite = SUITE.format(package="").replace("== 2", '== 2 or open("data.txt").read() == "right"')
+    folder.write("stock.py", UNGUARDED)
+    folder.write("test_stock.py", suite)
+    folder.path.joinpath("data.txt").write_text("wrong")
+    assert "failed: 2" in folder.pytest("--bohrbug", "test_stock.py::test_add").out
+    folder.path.joinpath("data.txt").write_text("right")
+    done = folder.pytest("--bohrbug", "test_stock.py::test_add")
+    assert done.code == 0
+    assert "2 tests explored" in done.out
+    # What was mended is kept as well.
+    assert (
+        "2 tests in which nothing failed"
+        in folder.pytest("--bohrbug", "test_stock.py::test_add").out
+    )
+
+
+def test_a_failure_whose_file_is_gone_is_looked_for(folder: Folder) -> None:
+    _write(folder)
+    folder.write("stock.py", UNGUARDED)
+    folder.pytest("--bohrbug")
+    gone, damaged = folder.path.joinpath(".bohrbug").glob("*.json")
+    gone.unlink()
+    damaged.write_text("{}")
+    done = folder.pytest("--bohrbug")
+    assert "2 tests explored" in done.out
+    assert "failed: 2" in done.out
+
+
+def test_a_failure_of_an_invariant_is_replayed(folder: Folder) -> None:
+    folder.write("stock.py", UNGUARDED)
+    folder.write(
+        "test_stock.py",
+        """
+        import threading
+        import pytest
+        from stock import Stock
+
+        STOCKS = []
+
+        def nothing_is_lost():
+            assert not (STOCKS and STOCKS[-1] == "over")
+
+        @pytest.mark.bohrbug(invariant=nothing_is_lost)
+        def test_over():
+            STOCKS.clear()
+            thread = threading.Thread(target=STOCKS.append, args=["over"])
+            thread.start()
+            thread.join()
+        """,
+    )
+    assert "failed: 1" in folder.pytest("--bohrbug").out
+    assert "replayed, not explored again: 1 test fails as before" in folder.pytest("--bohrbug").out
 
 
 def test_a_test_that_fails_when_it_runs_once_is_explored_the_next_time(folder: Folder) -> None:

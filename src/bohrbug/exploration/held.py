@@ -6,11 +6,11 @@ import json
 import sqlite3
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from bohrbug.deferred_dataclass import dataclass
 from bohrbug.exploration.database import DatabaseError, connect
 from bohrbug.paths import DIRECTORY
 
@@ -76,7 +76,7 @@ class HeldTests:
     def _known(self) -> dict[str, tuple[str, str, str, float]]:
         if not self.path.is_file():
             return {}
-        rows = self._do([("SELECT test, conditions, files, told, explored FROM held", ())])
+        rows = self._do(("SELECT test, conditions, files, told, explored FROM held", [()]))
         return {row[0]: row[1:] for row in rows}
 
     def recall(self, test: str) -> Held | None:
@@ -115,29 +115,38 @@ class HeldTests:
     def flush(self) -> None:
         """Write what was not written yet."""
         self._written = _now()
-        changes: list[tuple[str, tuple[object, ...]]] = []
+        gone: list[tuple[object, ...]] = []
+        rows: list[tuple[object, ...]] = []
         texts: dict[int, str] = {}
         for test, held in self._unwritten.items():
             if held is None:
-                changes.append(("DELETE FROM held WHERE test = ?", (test,)))
+                gone.append((test,))
                 continue
             files = texts.get(id(held.files))
             if files is None:
                 files = texts[id(held.files)] = json.dumps(dict(held.files), sort_keys=True)
-            row = (test, held.conditions, files, json.dumps(held.told), held.explored)
-            changes.append(("REPLACE INTO held VALUES (?, ?, ?, ?, ?)", row))
+            told = json.dumps(held.told)
+            rows.append((test, held.conditions, files, told, held.explored))
         self._unwritten.clear()
-        if changes:
-            self._do([("BEGIN IMMEDIATE", ()), *changes, ("COMMIT", ())])
+        if gone or rows:
+            self._do(
+                ("BEGIN IMMEDIATE", [()]),
+                ("DELETE FROM held WHERE test = ?", gone),
+                ("REPLACE INTO held VALUES (?, ?, ?, ?, ?)", rows),
+                ("COMMIT", [()]),
+            )
 
-    def _do(self, statements: list[tuple[str, tuple[object, ...]]]) -> list[Any]:
-        """Statements, one after the other; what the last of them gave."""
+    def _do(self, *statements: tuple[str, list[tuple[object, ...]]]) -> list[Any]:
+        """Statements, each with the rows that it is for; what a single one gave."""
         given: list[Any] = []
         try:
             connection = connect(self.path, APPLICATION, VERSION, SCHEMA)
             try:
-                for statement, row in statements:
-                    given = connection.execute(statement, row).fetchall()
+                for statement, rows in statements:
+                    if len(rows) == 1:
+                        given = connection.execute(statement, rows[0]).fetchall()
+                    else:
+                        connection.executemany(statement, rows)
             finally:
                 connection.close()
         except (DatabaseError, sqlite3.Error) as error:

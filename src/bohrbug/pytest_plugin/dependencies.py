@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import hashlib
 import site
 import sys
@@ -12,6 +11,8 @@ from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 from types import FunctionType, ModuleType
+
+from bohrbug.pytest_plugin.import_statements import Imported, imported_by
 
 Files = Mapping[str, str]
 """Files, with the names of the modules that they are, or ""."""
@@ -137,22 +138,12 @@ def _referred_to(module: ModuleType, file: str) -> set[str]:
 
 
 @cache
-def _imports(file: str) -> frozenset[tuple[int, str]]:
-    """What a file may import: levels up, 0 for none, and the names of modules."""
+def _imports(file: str) -> Imported:
     try:
-        tree = ast.parse(Path(file).read_bytes())
-    except (OSError, SyntaxError, ValueError):
+        return imported_by(Path(file).read_bytes())
+    except OSError:
         # Nothing that is imported from source.
         return frozenset()
-    found: set[tuple[int, str]] = set()
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            found.update((0, alias.name) for alias in node.names)
-        elif isinstance(node, ast.ImportFrom):
-            source = node.module or ""
-            found.add((node.level, source))
-            found.update((node.level, f"{source}.{a.name}".lstrip(".")) for a in node.names)
-    return frozenset(found)
 
 
 class Digests:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import pytest
 
+from bohrbug.deferred_dataclass import dataclass
 from bohrbug.exploration.result import Failure, Result, VerdictKind
 from bohrbug.exploration.verdicts import CaveatKind
 from bohrbug.paths import DIRECTORY
@@ -62,6 +63,7 @@ class Summary:
 
     tests: int = 0
     unchanged: int = 0
+    known_failures: int = 0
     concurrent: int = 0
     executions: int = 0
     seconds: float = 0.0
@@ -92,7 +94,9 @@ class Summary:
         if "plain" in data:
             self.plain[data["plain"]] += 1
             return
-        if "unchanged" in data:
+        if "unchanged" in data and data["failures"]:
+            self.known_failures += 1
+        elif "unchanged" in data:
             self.unchanged += 1
         else:
             self.tests += 1
@@ -119,7 +123,8 @@ class Summary:
             reporter: where to print to.
             with_failures: list the failures, as nothing above says how to see and to replay them.
         """
-        if not (self.tests or self.unchanged or self.plain or self.replayed or self.live):
+        known = self.unchanged + self.known_failures
+        if not (self.tests or known or self.plain or self.replayed or self.live):
             return
         reporter.section("Bohrbug")
         if self.live:
@@ -129,7 +134,7 @@ class Summary:
             reporter.line(line)
         if self.replayed and not self.tests:
             return
-        if self.tests or not self.unchanged:
+        if self.tests or not known:
             explored = f"{plural(self.tests, 'test')} explored"
             if self.concurrent < self.tests:
                 explored += f", {self.concurrent:,} of them with several tasks"
@@ -140,6 +145,12 @@ class Summary:
             reporter.line(
                 f"not explored again: {tests} in which nothing failed, and nothing has changed"
                 " since (--bohrbug-again explores them)"
+            )
+        if self.known_failures:
+            fail = "tests fail" if self.known_failures > 1 else "test fails"
+            reporter.line(
+                f"replayed, not explored again: {self.known_failures:,} {fail} as before, and"
+                " nothing has changed since (--bohrbug-again explores them)"
             )
         kinds = [kind.value for kind in VerdictKind if self.verdicts[kind.value]]
         if kinds:

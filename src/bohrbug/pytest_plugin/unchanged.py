@@ -12,7 +12,6 @@ import sys
 import time
 from collections.abc import Iterable, Mapping
 from functools import cached_property
-from importlib.metadata import distributions
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -25,8 +24,13 @@ from bohrbug.exploration.held import FILE, Held, HeldTests
 from bohrbug.exploration.options import ExploreOptions
 from bohrbug.exploration.result import Result, VerdictKind
 from bohrbug.pytest_plugin.dependencies import Digests, Files, FilesBehind, is_still_found
+from bohrbug.pytest_plugin.distributions import distributions_in
 
 KEPT = frozenset({VerdictKind.HOLDS, VerdictKind.HOLDS_WITHIN_BOUND, VerdictKind.NO_FAILURE_FOUND})
+"""Verdicts that are kept; that a test failed is kept where its failures can be replayed.
+
+Of an inconclusive test nothing is known: another session may see more of it.
+"""
 
 _NAMES = (
     "verbose color tbstyle reportchars durations durations_min showlocals xmlpath junitprefix"
@@ -79,7 +83,10 @@ class UnchangedTests:
         return self._tests.trouble or ""
 
     def told_of(self, item: pytest.Function, options: ExploreOptions) -> dict[str, Any] | None:
-        """What was told of a test that is as it was then; ``None`` if it has to be explored."""
+        """What was told of a test that is as it was then; ``None`` if it has to be explored.
+
+        With when that was, and the executions and seconds that it took.
+        """
         if self._config.getoption("bohrbug_again") or self._config.getoption("bohrbug_forget"):
             return None
         held = self._tests.recall(item.nodeid)
@@ -92,7 +99,8 @@ class UnchangedTests:
         if not self._are_as_then(held.files):
             return None
         when = time.strftime("%Y-%m-%d %H:%M", time.localtime(held.explored))
-        return {**held.told, "executions": 0, "seconds": 0.0, "unchanged": when}
+        then = held.told["executions"], held.told["seconds"]
+        return {**held.told, "executions": 0, "seconds": 0.0, "unchanged": when, "then": then}
 
     def _are_as_then(self, files: HeldFiles) -> bool:
         """Whether files have the same contents, and none comes before one of them."""
@@ -124,7 +132,7 @@ class UnchangedTests:
             told: the same as plain data, see :func:`.summary.report_data`.
             sources: files of the functions that were followed.
         """
-        if result.verdict.kind not in KEPT or result.failures or result.interrupted:
+        if result.interrupted or not _is_worth_keeping(result):
             self._tests.forget(item.nodeid)
             return
         files = self._files_now(self._behind.of(self._modules(item), sources))
@@ -190,19 +198,34 @@ class UnchangedTests:
             for name, value in vars(config.option).items()
             if name not in _HOW_IT_IS_SHOWN
         }
-        installed = {(each.name or "", each.version or "") for each in distributions()}
         ini = "" if config.inipath is None else self._digests.of(str(config.inipath))
         return [
-            [sys.version, platform.platform(), bohrbug.__version__, native is not None],
+            [sys.version, *_system(), bohrbug.__version__, native is not None],
             # Without assertions, say, or without the GIL.
             [list(sys.flags), sorted(map(repr, sys._xoptions.items())), _has_gil()],
             [_within(config.rootpath, each) for each in sys.path],
             sorted(each for each in os.environ.items() if each[0].startswith("PYTHON")),
-            sorted(installed),
+            distributions_in(sys.path),
             sorted(given.items()),
             ini,
             _own_changes(),
         ]
+
+
+def _is_worth_keeping(result: Result) -> bool:
+    """Whether a verdict need not be looked for again."""
+    if result.failures:
+        return all(failure.reproduction is not None for failure in result.failures)
+    return result.verdict.kind in KEPT
+
+
+def _system() -> list[str]:
+    """What ``platform.platform()`` tells of the system, for which that starts a process."""
+    libc = os.confstr("CS_GNU_LIBC_VERSION") if "CS_GNU_LIBC_VERSION" in _CONFSTR else None
+    return [platform.system(), platform.release(), platform.machine(), libc or ""]
+
+
+_CONFSTR: Mapping[str, int] = getattr(os, "confstr_names", {})
 
 
 def _has_gil() -> bool:
@@ -215,7 +238,12 @@ def _own_changes() -> int:
     own = Path(bohrbug.__file__).parent
     if "site-packages" in own.parts:
         return 0
-    return max(file.stat().st_mtime_ns for file in own.rglob("*.py"))
+    found = 0
+    for folder, _, names in os.walk(own):
+        for name in names:
+            if name.endswith(".py"):
+                found = max(found, os.stat(os.path.join(folder, name)).st_mtime_ns)
+    return found
 
 
 def _within(root: Path, file: str) -> str:

@@ -32,11 +32,16 @@ from bohrbug.model.trace import Trace
 from bohrbug.platforms.threads.explaining import ThreadExplainer
 from bohrbug.platforms.threads.platform import ThreadsPlatform, live_runtime_of, runtime_of
 from bohrbug.platforms.threads.recorded_points import find_functions
+from bohrbug.runtime.protocol import Guard, Runtime
 from bohrbug.runtime.threads.control import current
 from bohrbug.runtime.threads.execution import Execution
 from bohrbug.runtime.threads.growing import Regrowing
 from bohrbug.runtime.threads.rewrite.place import Place
+from bohrbug.runtime.threads.runtime import ThreadsRuntime
 from bohrbug.runtime.threads.task import Task
+
+Guarding = Callable[[Runtime], Guard]
+"""Makes what ends the executions of a runtime that hang."""
 
 
 class Debugger(Protocol):
@@ -68,6 +73,7 @@ def replay(
     function: Callable[[], object],
     times: int = 1,
     debugger: Debugger | None = None,
+    guarding: Guarding | None = None,
 ) -> Replay:
     """Replay a reproduction, as far as that is possible if the program was edited.
 
@@ -81,6 +87,7 @@ def replay(
         function: the test.
         times: how often to replay.
         debugger: looks into the replays.
+        guarding: ends executions that hang; ``None`` where somebody looks on.
     """
     state = random.getstate()
     try:
@@ -88,7 +95,7 @@ def replay(
             return _replay_of_one_run(reproduction, function, times, debugger)
         alignment = align(reproduction.texts, current_text)
         edited = bool(alignment.changed)
-        replays = _Replays(reproduction, function)
+        replays = _Replays(reproduction, function, guarding)
         # What is looked into is only what fails as in the file.
         replayed = replays.strict(times, None if edited else debugger)
         if not edited:
@@ -142,12 +149,18 @@ class _Replays:
 
     Parameters:
         reproduction: from the file.
-        function: the test.
+        function, guarding: see :func:`replay`.
     """
 
-    def __init__(self, reproduction: Reproduction, function: Callable[[], object]) -> None:
+    def __init__(
+        self,
+        reproduction: Reproduction,
+        function: Callable[[], object],
+        guarding: Guarding | None,
+    ) -> None:
         self._reproduction = reproduction
         self._function = function
+        self._guarding = guarding
         # All data accesses that the program has now, once it was executed.
         self._places: list[Place] = []
 
@@ -164,10 +177,22 @@ class _Replays:
         expected = replace(
             self._reproduction.failure, plan=self._reproduction.failure.plan.under(conditions)
         )
-        with runtime:
+        with self._guarded(runtime), runtime:
             find_functions(runtime, expected.plan)
             self._places = list(runtime.known_places())
             yield ThreadsPlatform(runtime), expected, watched
+
+    @contextmanager
+    def _guarded(self, runtime: ThreadsRuntime) -> Generator[None]:
+        if self._guarding is None:
+            yield
+            return
+        guard = self._guarding(runtime)
+        guard.start()
+        try:
+            yield
+        finally:
+            guard.stop()
 
     def strict(self, times: int, debugger: Debugger | None) -> Replay:
         """Follow the plan of the file."""
