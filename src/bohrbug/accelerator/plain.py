@@ -9,11 +9,9 @@ from __future__ import annotations
 import dataclasses
 import dis
 import inspect
-from functools import partial
 from typing import Any, TypeVar
 
 from bohrbug.accelerator import native
-from bohrbug.deferred_dataclass import when_complete
 
 _Class = TypeVar("_Class", bound=type)
 
@@ -38,12 +36,8 @@ def plain(cls: _Class) -> _Class:
     Raises:
         TypeError: it does something else.
     """
-    if native is not None:
-        when_complete(cls, partial(_make_in_c, cls))
-    return cls
-
-
-def _make_in_c(cls: type) -> None:
+    if native is None:
+        return cls
     signature = list(inspect.signature(cls).parameters.values())
     placeholders = {parameter.name: object() for parameter in signature}
     defaults = tuple(
@@ -64,6 +58,7 @@ def _make_in_c(cls: type) -> None:
                 number = numbers.get(id(value), -1)
                 slots.append((name, number, type(value) if is_new else value))
     native.use_plain(cls, tuple(placeholders), positional, defaults, tuple(slots))
+    return cls
 
 
 def _stored(base: Any, name: str, made: object) -> Any:

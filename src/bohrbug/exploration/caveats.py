@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 
-from bohrbug.deferred_dataclass import dataclass
 from bohrbug.exploration.verdicts import Caveat, CaveatKind
 from bohrbug.model.outcome import Outcome, OutcomeKind
 from bohrbug.model.plan import Plan

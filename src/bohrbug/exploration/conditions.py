@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import NamedTuple
 
-from bohrbug.deferred_dataclass import dataclass
 from bohrbug.exploration.options import ExploreOptions
 from bohrbug.model.outcome import LOGGED, SPINNING, TAKING, UNMET, UNSAFE
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
-from bohrbug.deferred_dataclass import dataclass
 from bohrbug.exploration.database import DatabaseError, connect
 from bohrbug.paths import DIRECTORY
 

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import field
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
-from bohrbug.deferred_dataclass import dataclass
 from bohrbug.model.conditions import PlaceKey, place_key
 from bohrbug.model.operation import Site
 from bohrbug.model.outcome import Race

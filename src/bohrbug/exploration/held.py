@@ -6,11 +6,11 @@ import json
 import sqlite3
 import time
 from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from bohrbug.deferred_dataclass import dataclass
 from bohrbug.exploration.database import DatabaseError, connect
 from bohrbug.paths import DIRECTORY
 

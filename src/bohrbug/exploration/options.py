@@ -6,10 +6,9 @@ import os
 import sys
 import time
 from collections.abc import Callable
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import TypedDict
 
-from bohrbug.deferred_dataclass import dataclass
 from bohrbug.model.conditions import SC, Conditions
 from bohrbug.settings import OPTIONS, change_of_scope
 

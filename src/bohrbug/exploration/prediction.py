@@ -10,9 +10,8 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable
-from dataclasses import field
+from dataclasses import dataclass, field
 
-from bohrbug.deferred_dataclass import dataclass
 from bohrbug.model.outcome import OutcomeKind, Race
 from bohrbug.model.plan import Ordered, Plan
 from bohrbug.model.site import site_of

@@ -7,12 +7,12 @@ import dis
 import linecache
 import sysconfig
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from types import CodeType
 from typing import Any
 
-from bohrbug.deferred_dataclass import dataclass
 from bohrbug.model.json_checks import FileFormatError, Json, a_count, a_list, a_row, strings
 from bohrbug.model.operation import Site
 from bohrbug.model.site import point_of, site_of

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
-from bohrbug.deferred_dataclass import dataclass
 from bohrbug.search.estimates import Estimate
 
 

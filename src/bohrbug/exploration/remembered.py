@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from bohrbug.deferred_dataclass import dataclass
+from dataclasses import dataclass
+
 from bohrbug.model.conditions import PlaceKey
 from bohrbug.model.plan import Plan
 

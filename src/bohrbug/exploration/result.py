@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import field
+from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bohrbug.deferred_dataclass import dataclass
 from bohrbug.exploration.verdicts import Verdict, VerdictKind
 from bohrbug.model.cause import Cause
 from bohrbug.model.conditions import Growth

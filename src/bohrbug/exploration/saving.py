@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, Protocol
 
-from bohrbug.deferred_dataclass import dataclass
 from bohrbug.exploration.figures import RaceKey, counts_from_json, counts_to_json
 from bohrbug.exploration.findings import Findings
 from bohrbug.exploration.result import Failure

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
-from bohrbug.deferred_dataclass import dataclass
 from bohrbug.exploration.progress import TellProgress
 from bohrbug.exploration.remembered import Remembered
 from bohrbug.exploration.saving import Keeper

@@ -7,11 +7,10 @@ and a test searches the source for ways around that.
 
 from __future__ import annotations
 
-from dataclasses import InitVar, field
+from dataclasses import InitVar, dataclass, field
 from enum import Enum
 from typing import Self
 
-from bohrbug.deferred_dataclass import dataclass
 from bohrbug.exploration.conditions import VerdictConditions, sort_unseen
 from bohrbug.exploration.options import ExploreOptions
 from bohrbug.search.estimates import Estimate

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from enum import Enum
 
-from bohrbug.deferred_dataclass import dataclass
 from bohrbug.model.operation import TaskId
 from bohrbug.model.ordering import Ordering
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from enum import Enum
 from typing import Any
-
-from bohrbug.deferred_dataclass import dataclass
 
 PlaceKey = tuple[str, str, int, int]
 """A place as plain data: file name, function, its first line, byte offset in its code."""

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 
-from bohrbug.deferred_dataclass import dataclass
 from bohrbug.model.operation import CHOOSE, Site, TaskId
 from bohrbug.model.ordering import Event, Ordering, What
 from bohrbug.model.site import point_of

@@ -8,9 +8,8 @@ the state of its resource, and whether it may unblock tasks that wait for it.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Any, NamedTuple
-
-from bohrbug.deferred_dataclass import dataclass
 
 TaskId = str
 """The path of a task in the spawn tree: the root is ``0``, its second child ``0.2``."""

@@ -9,9 +9,8 @@ and looked for in a trace (:func:`bohrbug.model.history.history_of`).
 
 from __future__ import annotations
 
-from dataclasses import field
+from dataclasses import dataclass, field
 
-from bohrbug.deferred_dataclass import dataclass
 from bohrbug.model.operation import Kind, Operation, Point, ResourceId, Site, TaskId
 
 What = tuple[TaskId, Kind, Point, bool]

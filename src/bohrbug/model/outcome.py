@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import field
+from dataclasses import dataclass, field
 from enum import Enum
 
 from bohrbug.accelerator.plain import plain
-from bohrbug.deferred_dataclass import dataclass
 from bohrbug.model.operation import Operation, ResourceId, Site, TaskId
 
 

@@ -7,11 +7,10 @@ runtime stays small.
 
 from __future__ import annotations
 
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from bohrbug.accelerator.plain import plain
-from bohrbug.deferred_dataclass import dataclass
 from bohrbug.model.conditions import ORDINARY, Conditions
 from bohrbug.model.operation import Point, ResourceId, Site, TaskId
 from bohrbug.model.ordering import Ordering

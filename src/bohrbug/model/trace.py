@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import field, fields
+from dataclasses import dataclass, field, fields
 from typing import Any, ClassVar, NamedTuple
 
-from bohrbug.deferred_dataclass import dataclass
 from bohrbug.model.checksum import checksum_of
 from bohrbug.model.operation import CHOOSE, Operation, Resource, ResourceId, TaskId, is_fault
 from bohrbug.model.outcome import PASSED, Divergence, Outcome, Race, TaskInfo, Uncontrolled

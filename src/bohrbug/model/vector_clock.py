@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 
-from bohrbug.deferred_dataclass import dataclass
 from bohrbug.model.operation import TaskId
 
 

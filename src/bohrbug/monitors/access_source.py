@@ -5,10 +5,10 @@ from __future__ import annotations
 import ast
 import linecache
 from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from bohrbug.deferred_dataclass import dataclass
 from bohrbug.model.site import Span, site_of, span_of
 
 _Function = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | ast.Module

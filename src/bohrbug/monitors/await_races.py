@@ -17,8 +17,8 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 
-from bohrbug.deferred_dataclass import dataclass
 from bohrbug.model.operation import READ, WRITE, Operation, TaskId
 from bohrbug.model.outcome import Access, Frame, Race, RacePattern, StaleRead
 from bohrbug.model.site import site_of

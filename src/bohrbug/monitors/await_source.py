@@ -11,10 +11,10 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from bohrbug.deferred_dataclass import dataclass
 from bohrbug.model.outcome import RacePattern
 from bohrbug.model.site import site_of, span_of
 from bohrbug.monitors.access_source import SourceTree, tree_of

@@ -16,8 +16,8 @@ a directed execution to say (:mod:`bohrbug.exploration.prediction`).
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
-from bohrbug.deferred_dataclass import dataclass
 from bohrbug.model.history import events_of
 from bohrbug.model.operation import (
     ACQUIRE,

@@ -19,9 +19,9 @@ with those to the whole.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from bohrbug.accelerator import native
-from bohrbug.deferred_dataclass import dataclass
 from bohrbug.model.operation import READ, WRITE, Kind, Operation, TaskId
 from bohrbug.model.outcome import Access, Frame, Held, Race
 from bohrbug.monitors.clocks import TAG_BITS, Clocks

@@ -11,8 +11,8 @@ prediction, no finding: the lock may hand over what makes one access wait for th
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
-from bohrbug.deferred_dataclass import dataclass
 from bohrbug.model.history import events_of
 from bohrbug.model.operation import ACQUIRE, RELEASE, ResourceId, Site, TaskId
 from bohrbug.model.ordering import Event, Ordering

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import time
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from bohrbug.deferred_dataclass import dataclass
 from bohrbug.exploration.explorer import Explorer
 from bohrbug.exploration.result import Failure, Result, VerdictKind
 from bohrbug.exploration.saving import GoingOn, Loaded, ResumeError

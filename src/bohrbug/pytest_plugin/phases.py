@@ -5,11 +5,11 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Generator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import pytest
 
-from bohrbug.deferred_dataclass import dataclass
 from bohrbug.exploration.result import Failure, Result
 from bohrbug.pytest_plugin import internals
 from bohrbug.pytest_plugin.alarms import AlarmGuard

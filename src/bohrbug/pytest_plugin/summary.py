@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
 
-from bohrbug.deferred_dataclass import dataclass
 from bohrbug.exploration.result import Failure, Result, VerdictKind
 from bohrbug.exploration.verdicts import CaveatKind
 from bohrbug.paths import DIRECTORY

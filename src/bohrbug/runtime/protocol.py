@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
 from bohrbug.accelerator.plain import plain
-from bohrbug.deferred_dataclass import dataclass
 from bohrbug.model.conditions import PlaceKey
 from bohrbug.model.plan import Plan
 from bohrbug.model.protocols import leaves_typing_alone

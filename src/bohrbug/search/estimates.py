@@ -17,8 +17,8 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 
-from bohrbug.deferred_dataclass import dataclass
 from bohrbug.model.plan import UniformRandom
 from bohrbug.model.trace import Trace
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-
-from bohrbug.deferred_dataclass import dataclass
+from dataclasses import dataclass
 
 _now = time.perf_counter
 

@@ -14,9 +14,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import suppress
+from dataclasses import dataclass
 from random import Random
 
-from bohrbug.deferred_dataclass import dataclass
 from bohrbug.exploration.minimisation.budget import Budget
 from bohrbug.exploration.minimisation.covering import greedy_cover, smallest_cover
 from bohrbug.exploration.minimisation.examples import (

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import permutations, product
 from math import factorial, prod
 
-from bohrbug.deferred_dataclass import dataclass
 from bohrbug.exploration.minimisation.candidates import Candidates
 from bohrbug.model.history import History, data_choices, history_of
 from bohrbug.model.operation import TaskId

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
-from bohrbug.deferred_dataclass import dataclass
 from bohrbug.model.plan import Ask, Choice
 from bohrbug.runtime.policies.basic import NonPreemptiveDecider
 from bohrbug.runtime.policies.decider import TaskView

@@ -10,7 +10,6 @@ from types import CodeType, FunctionType
 from typing import Self
 
 from bohrbug.accelerator import native
-from bohrbug.deferred_dataclass import complete_dataclasses
 from bohrbug.model.conditions import Level, PlaceKey
 from bohrbug.model.outcome import UNMET, Race
 from bohrbug.model.plan import Plan
@@ -34,7 +33,6 @@ from bohrbug.runtime.threads.assumptions import (
     is_synchronisation,
     note_assumptions,
 )
-from bohrbug.runtime.threads.control import nobody
 from bohrbug.runtime.threads.data.kinds import Kind, Types
 from bohrbug.runtime.threads.data.owners import WeakOwner
 from bohrbug.runtime.threads.data.places import PlaceSet
@@ -211,7 +209,6 @@ class ThreadsRuntime:
         HandedOver.telling = staticmethod(callables.instrumented_callable)
         HandedOver.entering = staticmethod(callables.GivenContext)
         if not self._is_unseen:
-            complete_dataclasses()
             self._enter_discovery()
         return self
 
@@ -502,9 +499,6 @@ class ThreadsRuntime:
 
     def _begin_to_see(self) -> None:
         """The first execution is about to have a second task, or tasks of an event loop."""
-        with nobody():
-            # Most tests have one task, and use hardly any.
-            complete_dataclasses()
         self._enter_discovery()
         self._discovery.listen(True)
         held.evaluation_has_changed()

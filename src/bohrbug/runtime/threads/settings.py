@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bohrbug.deferred_dataclass import dataclass
+from dataclasses import dataclass
 
 EXTERNAL_PATIENCE = 5.0
 """Seconds of real time to wait for something outside our control, unless told otherwise."""

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from bohrbug.deferred_dataclass import dataclass
 from bohrbug.runtime.threads.monitoring import Explainer, Visitor
 from bohrbug.runtime.threads.resources import OlderObjects
 from bohrbug.runtime.threads.task import CarrierPool, Task

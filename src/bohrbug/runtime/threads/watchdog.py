@@ -18,12 +18,12 @@ import threading
 import time
 import traceback
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from types import FrameType
 from typing import Any, Self
 from weakref import ref
 
 from bohrbug.accelerator import native
-from bohrbug.deferred_dataclass import dataclass
 from bohrbug.model.outcome import Frame, Outcome, OutcomeKind
 from bohrbug.runtime.threads.execution import Execution
 from bohrbug.runtime.threads.interrupting import Interrupting

@@ -8,11 +8,11 @@ the other says nothing.  This only takes down; :mod:`bohrbug.monitors.await_race
 from __future__ import annotations
 
 import sys
+from dataclasses import dataclass
 from types import CodeType, FrameType
 from typing import TYPE_CHECKING, Any
 from weakref import ref
 
-from bohrbug.deferred_dataclass import dataclass
 from bohrbug.model.operation import TaskId
 from bohrbug.runtime.threads.control import is_unseen
 from bohrbug.runtime.threads.data.kinds import Types

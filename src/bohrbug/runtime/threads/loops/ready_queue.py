@@ -15,10 +15,9 @@ be: what one of them allows may come next, and whatever comes rules others out.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from enum import Enum
 from typing import Generic, Protocol, TypeVar
-
-from bohrbug.deferred_dataclass import dataclass
 
 LATE_TURNS = 16
 """For so many turns an arrival may be late: a loop that only spins must not starve it."""
