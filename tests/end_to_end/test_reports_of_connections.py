@@ -7,14 +7,19 @@ import contextlib
 import os
 import socket
 import socketserver
+import subprocess
+import sys
 import threading
+import time
 from collections.abc import Iterator
 
 import pytest
 
 import bohrbug
+from bohrbug.exploration.verdicts import VerdictKind
 from bohrbug.model.outcome import OutcomeKind
 from bohrbug.report.text import failure_text
+from tests.end_to_end.conftest import Folder
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="sockets and pipes are controlled on POSIX")
 
@@ -137,3 +142,110 @@ def test_method_that_is_what_a_thread_runs() -> None:
     (failure,) = bohrbug.explore(test).failures
     schedule = failure_text(failure, width=200).split("Schedule", 1)[1]
     assert schedule.count("send on socket pair (left, right)") == 2
+
+
+def test_client_and_server_that_both_wait_for_the_other_are_a_deadlock() -> None:
+    """Over the loopback, of which nobody else has an end: not something outside our control."""
+
+    def test() -> None:
+        with socket.create_server(("127.0.0.1", 0)) as listening:
+
+            def serve() -> None:
+                accepted, _ = listening.accept()
+                with accepted, accepted.makefile("rb") as file:
+                    accepted.sendall(file.readline())
+
+            thread = threading.Thread(target=serve)
+            thread.start()
+            with socket.create_connection(listening.getsockname()) as client:
+                client.sendall(b"no newline")
+                client.recv(10)
+            thread.join()
+
+    began = time.monotonic()
+    (failure,) = bohrbug.explore(test, causes=0).failures
+    assert time.monotonic() - began < 5
+    assert failure.outcome.kind is OutcomeKind.DEADLOCK
+    assert {blocked.task for blocked in failure.outcome.blocked} == {"0", "0.1"}
+    assert failure_text(failure, width=200).count("waits for connection client (") >= 2
+
+
+STREAMS = """
+import asyncio
+
+async def answers(reader, writer):
+    writer.write(await reader.readline())
+    writer.close()
+
+async def main():
+    server = await asyncio.start_server(answers, "127.0.0.1", 0)
+    reader, writer = await asyncio.open_connection(*server.sockets[0].getsockname())
+    writer.write(b"no newline")
+    await reader.readline()
+"""
+
+
+def test_streams_of_asyncio_that_wait_for_each_other_are_a_deadlock(folder: Folder) -> None:
+    folder.write("streams.py", STREAMS)
+    done = folder.bohrbug("run", "streams.py:main")
+    assert done.code == 1
+    assert "Deadlock: 2 tasks wait" in done.out
+    assert "Task 0.2 (main) waits for StreamReader" in done.out
+    assert "(answers) waits for StreamReader" in done.out
+
+
+def test_server_for_whom_nobody_comes_is_no_deadlock() -> None:
+    """Somebody outside may come, if not here."""
+
+    def test() -> None:
+        with socket.create_server(("127.0.0.1", 0)) as listening:
+            thread = threading.Thread(target=listening.accept)
+            thread.start()
+            thread.join()
+
+    result = bohrbug.explore(test, hang_seconds=1)
+    assert not result.failures
+    assert result.verdict.kind is VerdictKind.INCONCLUSIVE
+
+
+def test_connection_to_another_process_is_waited_for() -> None:
+    answers_late = (
+        "import socket, sys, time\n"
+        "with socket.create_connection(('127.0.0.1', int(sys.argv[1]))) as peer:\n"
+        "    time.sleep(0.5)\n"
+        "    peer.sendall(b'x')\n"
+    )
+
+    def test() -> None:
+        with socket.create_server(("127.0.0.1", 0)) as listening:
+            port = str(listening.getsockname()[1])
+            command = [sys.executable, "-c", answers_late, port]
+            with subprocess.Popen(command):
+                accepted, _ = listening.accept()
+                with accepted:
+                    assert accepted.recv(1) == b"x"
+
+    assert not bohrbug.explore(test, executions=2).failures
+
+
+def test_peer_in_a_real_thread_is_waited_for() -> None:
+    """One that was started before the exploration, and has the other end in this process."""
+    listening = socket.create_server(("127.0.0.1", 0))
+
+    def serve() -> None:
+        for _ in range(3):
+            accepted, _ = listening.accept()
+            with accepted:
+                time.sleep(0.3)
+                accepted.sendall(b"x")
+
+    server = threading.Thread(target=serve, daemon=True)
+    server.start()
+
+    def test() -> None:
+        with socket.create_connection(listening.getsockname()) as client:
+            assert client.recv(1) == b"x"
+
+    result = bohrbug.explore(test, executions=2)
+    listening.close()
+    assert not result.failures

@@ -30,7 +30,8 @@ def assigned_name(site: Site) -> str:
     """
     line = source_line(site)
     try:
-        statements = ast.parse(line).body
+        # A block may begin there.
+        statements = ast.parse(f"{line} pass" if line.rstrip().endswith(":") else line).body
     except (SyntaxError, ValueError):
         match = _ASSIGNED.match(line)
         return qualified(match[1], site.function) if match else ""
@@ -60,6 +61,10 @@ def used_name(site: Site) -> str:
 def _assignments(statement: ast.stmt) -> Iterator[tuple[ast.expr, ast.expr]]:
     """Targets and their values; ``a, b = Lock(), Lock()`` are two."""
     match statement:
+        case ast.With(items=items) | ast.AsyncWith(items=items):
+            for item in items:
+                if item.optional_vars is not None:
+                    yield item.optional_vars, item.context_expr
         case ast.Assign(targets=[ast.Tuple() as names, *_], value=ast.Tuple() as values) if len(
             names.elts
         ) == len(values.elts):

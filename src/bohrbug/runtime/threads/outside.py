@@ -13,7 +13,7 @@ import sys
 import threading
 import time
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from bohrbug.accelerator.plain import plain
@@ -38,6 +38,9 @@ FRUITLESS_WAITS = 3
 
 SHORT_PATIENCE = 0.02
 """Seconds to wait for real threads that are taken to be idle."""
+
+BETWEEN_OWN_ENDS = 0.05
+"""Seconds that the kernel may take to hand over what was sent within this process."""
 
 LONGEST_PAUSE = 0.01
 """Seconds between two looks at what is waited for, at most."""
@@ -68,6 +71,16 @@ class OnItsWay:
     patience: Callable[[Execution], float] = staticmethod(lambda execution: 0.0)
 
 
+class NobodyOutside:
+    """Whether what tasks wait for can only come from a task, although the kernel brings it.
+
+    Attributes:
+        holds: of an execution no task of which can go on, and for which nothing is on its way.
+    """
+
+    holds: Callable[[Execution], bool] = staticmethod(lambda execution: False)
+
+
 @plain
 class Outside:
     """What one execution knows of the world around it.
@@ -84,6 +97,7 @@ class Outside:
         "has_children",
         "in_child",
         "shares_files",
+        "waiting_on",
     )
 
     def __init__(self, execution: Execution) -> None:
@@ -95,6 +109,8 @@ class Outside:
         self.shares_files = False
         # Something outside has answered: for whom time passes as it does in reality.
         self.has_answered = False
+        # By task, which descriptors can wake it.
+        self.waiting_on: dict[Task, Callable[[], Iterable[int]]] = {}
         # This process is itself a child, forked by a task.
         self.in_child = False
         # What tasks wait for, where somebody outside waits for them.
@@ -206,6 +222,12 @@ class Outside:
         if any(task.external for task in execution.alive):
             if self._wait_for_what_is_on_its_way(patience):
                 return True
+            if NobodyOutside.holds(execution):
+                if self.wait(BETWEEN_OWN_ENDS, external_only=False, is_noted=False):
+                    return True
+                for task in execution.alive:
+                    task.external = False
+                return False
             return self.wait(patience, external_only=False)
         if not threads_outside(execution):
             return False

@@ -9,7 +9,7 @@ Not covered: C libraries that poll by themselves (uvloop, other database drivers
 opening a FIFO, ``os.sendfile`` on blocking sockets, ``os.readv``, terminals.
 """
 
-from bohrbug.runtime.threads.io import in_flight
+from bohrbug.runtime.threads.io import in_flight, own_connections
 
-# It replaces nothing, and nobody else asks for it.
-__all__ = ["in_flight"]
+# They replace nothing, and nobody else asks for them.
+__all__ = ["in_flight", "own_connections"]

@@ -47,6 +47,8 @@ class Channels:
         self.pairs: dict[int, tuple[int, int]] = {}
         # Port numbers on which this process listens.
         self.ports: set[Any] = set()
+        # Those of them that the kernel has chosen.
+        self.chosen_by_kernel: set[int] = set()
         # Ids of channels that are known not to come from outside.
         self.inside: set[str] = set()
 

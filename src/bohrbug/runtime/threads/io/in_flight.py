@@ -34,7 +34,7 @@ _TCP_INFO = getattr(socket, "TCP_INFO", 11)
 _SYN_SENT = 2
 
 
-def _connections() -> Iterator[tuple[int, Any, Any]]:
+def connections() -> Iterator[tuple[int, Any, Any]]:
     """The TCP sockets of this process that have a peer, or ask for one, with both addresses."""
     for descriptor in own_descriptors():
         family, own, peer = names_of(descriptor)
@@ -70,11 +70,9 @@ def patience(execution: Execution) -> float:
     """
     if sys.platform != "linux" or not channels_of(execution).ports:
         return 0.0
-    connections = list(_connections())
-    empty = {
-        (own, peer) for descriptor, own, peer in connections if not is_ready(descriptor, READABLE)
-    }
-    for descriptor, own, peer in connections:
+    known = list(connections())
+    empty = {(own, peer) for descriptor, own, peer in known if not is_ready(descriptor, READABLE)}
+    for descriptor, own, peer in known:
         if peer is None:
             if _is_asking(descriptor):
                 return LONGEST

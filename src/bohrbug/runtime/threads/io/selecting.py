@@ -94,6 +94,7 @@ def _await_several(
             is_safety_net=False,
             watched=watched if wanted else None,
             kind=POLL,
+            waits_on=lambda: wanted,
         )
         found = look()
     if found:

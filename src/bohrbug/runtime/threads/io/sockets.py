@@ -288,9 +288,13 @@ def bind(self: Any, address: Any, /) -> None:
     """As ``socket.bind``."""
     _bind(self, address)
     execution = controlled()
-    if execution is not None and self.type == socket.SOCK_DGRAM:
-        name = self.getsockname()
+    if execution is None:
+        return
+    name = self.getsockname()
+    if self.type == socket.SOCK_DGRAM:
         channels_of(execution).ports.add(name[1] if isinstance(name, tuple) else name)
+    elif isinstance(name, tuple) and address[1] == 0:
+        channels_of(execution).chosen_by_kernel.add(name[1])
 
 
 @patches.method(Socket, "shutdown")

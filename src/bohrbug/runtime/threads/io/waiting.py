@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import select
 import selectors
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from bohrbug.model.operation import EXTERNAL, Kind
@@ -66,10 +66,12 @@ def wait_until(
     is_safety_net: bool = True,
     watched: Callable[[], Watched] | None = None,
     kind: Kind = EXTERNAL,
+    waits_on: Callable[[], Iterable[int]] | None = None,
 ) -> bool:
     """Wait until ``ready`` holds; false if the virtual timeout fired.
 
     Parameters:
+        waits_on: the descriptors that can make it true; ``None``: other things can.
         kind: what the task does.
         is_safety_net: the timeout is there for a peer that has died, so that it
             fires only when no task can run.
@@ -86,6 +88,9 @@ def wait_until(
     task = execution.current
     if arrivals is not None and watched is not None:
         arrivals.watch(task, watched)
+    waiting_on = execution.outside.waiting_on
+    if waits_on is not None:
+        waiting_on[task] = waits_on
     try:
         return execution.perform(
             kind,
@@ -97,6 +102,7 @@ def wait_until(
             firing=firing,
         )
     finally:
+        waiting_on.pop(task, None)
         if arrivals is not None:
             arrivals.unwatch(task)
 
@@ -146,6 +152,7 @@ def await_descriptor(
         lambda: reach_of(execution, first),
         watched=lambda: ((descriptor(), mask),),
         kind=kind,
+        waits_on=lambda: (descriptor(),),
     )
     if is_there and mask == READABLE:
         note_arrival(execution, first, state)

@@ -311,6 +311,7 @@ class TrioTurns:
             lambda: furthest(execution, watched) if watched else Reach.LOCAL,
             is_safety_net=False,
             watched=lambda: ((number, READABLE),),
+            waits_on=lambda: watched,
         )
 
     def looked(self, poller: Any, ready: Sequence[int], *, is_idle: bool) -> None:

@@ -230,6 +230,7 @@ class LoopTurns:
             lambda: self._reach(watched),
             is_safety_net=False,
             watched=lambda: watched_by(self.loop._selector),
+            waits_on=self._watched,
         )
         self._is_awake = True
         self._take_called()
