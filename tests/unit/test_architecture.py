@@ -175,7 +175,6 @@ def test_a_session_in_which_tests_have_one_task_loads_nothing_that_is_for_others
     # What explains and prints failures, and what searches for them.
     late = {"rich", "bohrbug.report.text", "bohrbug.search.registry", "bohrbug.search.bounded"}
     late |= {f"bohrbug.exploration.minimisation.{name}" for name in ("causes", "preemptions")}
-    late |= {f"bohrbug.runtime.policies.{name}" for name in ("reads_from", "sleeping", "weighted")}
     late |= {"bohrbug.exploration.reproduction", "bohrbug.runtime.threads.live_runtime"}
     assert not late & set(loaded)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, get_args
+from typing import get_args
 
 from bohrbug.model.plan import (
     Aligned,
@@ -20,12 +20,14 @@ from bohrbug.model.plan import (
     UniformRandom,
     WeightedRandom,
 )
+from bohrbug.runtime.policies.aligned import AlignedDecider
 from bohrbug.runtime.policies.asking import AskDecider, Asked
 from bohrbug.runtime.policies.basic import NonPreemptiveDecider, SegmentsDecider, SwitchesDecider
 from bohrbug.runtime.policies.decider import Decider, TaskView, earliest, next_in_turn
-
-if TYPE_CHECKING:
-    from bohrbug.runtime.policies.sleeping import Effect
+from bohrbug.runtime.policies.in_c import drawing_decider
+from bohrbug.runtime.policies.ordered import OrderedDecider
+from bohrbug.runtime.policies.reads_from import ReadsFromDecider
+from bohrbug.runtime.policies.sleeping import Effect, SleepingDecider
 
 POLICIES: frozenset[type[Policy]] = frozenset(get_args(Policy))
 """The policies that have an executor in Python: all."""
@@ -34,6 +36,7 @@ __all__ = [
     "POLICIES",
     "Asked",
     "Decider",
+    "SleepingDecider",
     "TaskView",
     "decider_for",
     "earliest",
@@ -53,11 +56,8 @@ def decider_for(
         effects: those of the execution, to which it will add.
         ask: ends the execution at the decision that the policy ``Ask`` leaves to somebody else.
     """
-    # The others are loaded when a strategy needs them: tests with one task have no strategy.
     match policy:
         case UniformRandom() | Priorities() | PartialOrder() | WeightedRandom():
-            from bohrbug.runtime.policies.in_c import drawing_decider
-
             return drawing_decider(policy)
         case NonPreemptive():
             return NonPreemptiveDecider()
@@ -68,18 +68,10 @@ def decider_for(
         case Switches():
             return SwitchesDecider(policy)
         case Ordered():
-            from bohrbug.runtime.policies.ordered import OrderedDecider
-
             return OrderedDecider(policy)
         case ReadsFrom():
-            from bohrbug.runtime.policies.reads_from import ReadsFromDecider
-
             return ReadsFromDecider(policy)
         case Sleeping():
-            from bohrbug.runtime.policies.sleeping import SleepingDecider
-
             return SleepingDecider(policy, effects)
         case Aligned():
-            from bohrbug.runtime.policies.aligned import AlignedDecider
-
             return AlignedDecider(policy)
