@@ -102,9 +102,10 @@ def test_a_task_that_is_held_waits_until_nobody_else_can_run() -> None:
     assert decider.choose(first, [first, second], [], False, 1) is second
     # The one that was to go on waits, and who comes after the second is the third.
     assert decider.choose(second, [first, third], [], False, 2) is third
-    assert decider.choose(third, [first], [], False, 3) is first
+    assert decider.choose(third, [first, second], [], False, 3) is second
+    assert decider.choose(second, [first], [], False, 4) is first
     # From now on it is one like others.
-    assert decider.choose(third, [first, second], [], False, 4) is first
+    assert decider.choose(third, [first, second], [], False, 5) is first
 
 
 def test_switches_make_the_data_choices_of_each_task() -> None:
