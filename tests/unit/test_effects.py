@@ -473,12 +473,14 @@ def test_conditions_and_doubts_are_told_apart() -> None:
     seen.spin("at poller.py:12")
     seen.log("Task was destroyed")
     seen.log("Task was destroyed")
+    seen.call_unsafely("stop of an event loop")
     seen.note(UNMET + "worker")
     assert sort_unseen(seen.counts) == (
         ("a as one step", "b as one step"),
         ("at poller.py:12",),
         # In how many executions counts, and not how often.
         (("Task was destroyed", 1),),
+        (("stop of an event loop", 1),),
         (("worker", 1),),
         (("a child process", 2),),
     )
