@@ -233,11 +233,13 @@ def test_peer_in_a_real_thread_is_waited_for() -> None:
     listening = socket.create_server(("127.0.0.1", 0))
 
     def serve() -> None:
-        for _ in range(3):
-            accepted, _ = listening.accept()
-            with accepted:
-                time.sleep(0.3)
-                accepted.sendall(b"x")
+        # Until nobody listens any more.
+        with contextlib.suppress(OSError):
+            while True:
+                accepted, _ = listening.accept()
+                with accepted:
+                    time.sleep(0.3)
+                    accepted.sendall(b"x")
 
     server = threading.Thread(target=serve, daemon=True)
     server.start()
@@ -247,5 +249,7 @@ def test_peer_in_a_real_thread_is_waited_for() -> None:
             assert client.recv(1) == b"x"
 
     result = bohrbug.explore(test, executions=2)
+    listening.shutdown(socket.SHUT_RDWR)
+    server.join()
     listening.close()
     assert result.verdict.kind is VerdictKind.NO_FAILURE_FOUND
