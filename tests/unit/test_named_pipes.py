@@ -73,7 +73,8 @@ def test_pipes_opened_in_one_order_hold() -> None:
                 lambda: (_read_file(first), _read_file(second)),
             )
 
-    assert bohrbug.explore(program).verdict.kind is VerdictKind.HOLDS
+    # A busy machine takes long for some hundred executions that wait in the kernel.
+    assert bohrbug.explore(program, seconds=120).verdict.kind is VerdictKind.HOLDS
 
 
 def test_pipes_opened_in_two_orders_are_a_deadlock() -> None:
