@@ -63,6 +63,8 @@ def test_all_that_a_parser_finds_in_many_files() -> None:
     library = Path(sysconfig.get_path("stdlib"))
     files = [*library.glob("*.py"), *library.joinpath("asyncio").glob("*.py")]
     files += Path(bohrbug.__file__).parent.rglob("*.py")
+    # Debian's library has links that lead nowhere where not all of its packages are installed.
+    files = [file for file in files if file.exists()]
     assert len(files) > 300
     for file in files[::3]:
         source = file.read_bytes()
