@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import socket
-import threading
 from collections.abc import Callable
 from pathlib import Path
 
@@ -13,16 +12,9 @@ import pytest
 import bohrbug
 from bohrbug import Result, VerdictKind
 from bohrbug.runtime.threads.rewrite.descriptors import STALE
+from tests.programs.together import together
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="descriptors have other numbers there")
-
-
-def together(*works: Callable[[], object]) -> None:
-    threads = [threading.Thread(target=work) for work in works]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
 
 
 def explored(test: Callable[[], object], races: str = "fail") -> Result:

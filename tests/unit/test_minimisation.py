@@ -20,7 +20,6 @@ from bohrbug.exploration.minimisation.normal_form import normalise
 from bohrbug.exploration.minimisation.preemptions import (
     AS_LONG_AS_IT_CAN,
     cost,
-    early_timeouts,
     lengthened,
     minimise,
     switches_of,
@@ -422,7 +421,7 @@ def test_a_timeout_that_fires_when_nobody_can_run_is_not_early() -> None:
     early, late = (execute(program, Plan((first,)))[0] for first in ("0", "0.1"))
     assert early.has_fired(0)
     assert late.has_fired(1)
-    assert (early_timeouts(early), early_timeouts(late)) == ((0,), ())
+    assert (early.fired_early(), late.fired_early()) == ((0,), ())
 
 
 def test_what_fails_in_another_way_is_not_taken_for_the_failure() -> None:

@@ -5,19 +5,22 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from bohrbug.exploration.figures import RaceKey, Signature, race_key
 from bohrbug.exploration.learning import Learner
-from bohrbug.exploration.minimisation.budget import Budget
+from bohrbug.exploration.minimisation.budget import MOST_WITH_THE_GIL
 from bohrbug.exploration.options import ExploreOptions
 from bohrbug.exploration.platform import Platform
 from bohrbug.exploration.result import MOST_SURVEYED, Failure, Result
-from bohrbug.exploration.spending import HALF, LITTLE, Spending
-from bohrbug.model.cause import Strength
+from bohrbug.exploration.spending import Spending
 from bohrbug.model.conditions import Level
 from bohrbug.model.outcome import Outcome, OutcomeKind, Race
-from bohrbug.model.plan import Ordered, Plan, Switches
+from bohrbug.model.plan import Plan
 from bohrbug.model.trace import Trace
+
+if TYPE_CHECKING:
+    from bohrbug.exploration.follow_up import FollowUp
 
 CONFIRMATIONS = 3
 """Replays that must fail in the same way before a failure is reported."""
@@ -221,9 +224,6 @@ class Findings:
             return
         if self.unrepeatable:
             return
-        # What follows up failures is loaded with the first one: most sessions of pytest have none.
-        from bohrbug.exploration.minimisation.preemptions import early_timeouts
-
         plan = trace.as_plan()
         # A livelock is long: it is confirmed once, not three times.
         wanted = CONFIRMATIONS if len(trace) <= LONG else 1
@@ -233,7 +233,7 @@ class Findings:
             if self.reproduces(plan, signature):
                 confirmations += 1
             else:
-                if self._options.timeouts == "report" and early_timeouts(trace):
+                if self._options.timeouts == "report" and trace.fired_early():
                     # It counts only if it also happens without early timeouts.
                     self.untimely_once.append(trace.outcome)
                     self._forbid_early_timeouts()
@@ -259,12 +259,12 @@ class Findings:
         self._result.failures.append(failure)
         may_follow_up = len(trace) <= LONG and not self._spending.is_overdrawn
         if self._options.minimise and not self._is_interrupted() and may_follow_up:
-            self._minimise(failure)
+            self._follow_up().reduce(failure)
         if self._options.timeouts == "report" and self._is_untimely(failure):
             # The timeout is the reason; looking for a cause would cost every such test seconds.
             self._put_aside(failure)
-        elif may_follow_up and not self._spending.is_overdrawn:
-            self._find_cause(failure)
+        elif may_follow_up and not self._spending.is_overdrawn and not self._is_interrupted():
+            self._follow_up().explain(failure)
 
     def _is_untimely(self, failure: Failure) -> bool:
         """Whether a failure needs a timeout or a sleep to end before its time.
@@ -325,8 +325,6 @@ class Findings:
         return trace.outcome.signature() == signature and trace.divergence is None
 
     def _failure(self, trace: Trace, confirmed: int) -> Failure:
-        from bohrbug.exploration.minimisation.preemptions import early_timeouts
-
         texts = self._platform.texts_of_points(trace.plan.conditions.points)
         points = sorted(texts)
         return Failure(
@@ -338,97 +336,22 @@ class Findings:
             len(trace.preemptions()),
             essential=tuple(trace.preemptions()),
             confirmed=confirmed,
-            early_timeouts=early_timeouts(trace),
+            early_timeouts=trace.fired_early(),
             points=(*points, *self._learner.runtime.point_keys()),
             accesses=tuple(texts[key] for key in points),
         )
 
-    def _minimise(self, failure: Failure) -> None:
-        from bohrbug.exploration.minimisation.normal_form import normalise
-        from bohrbug.exploration.minimisation.preemptions import (
-            MOST,
-            cost,
-            early_timeouts,
-            minimise,
-        )
-        from bohrbug.exploration.minimisation.systematic import (
-            MOST_FOR_FEWER,
-            fewest_preemptions,
-        )
+    def _follow_up(self) -> FollowUp:
+        # Loaded with the first failure.
+        from bohrbug.exploration.follow_up import FollowUp
 
-        signature = failure.outcome.signature()
-        # Most tests guard themselves with timeouts that they never expect to fire.
-        part = LITTLE if failure.early_timeouts else HALF
-        budget = self._spending.share(part, MOST)
-        conditions = failure.plan.conditions
-
-        def replay(plan: Plan) -> Trace:
-            return self.replay(plan.under(conditions))
-
-        has_switches = Switches in self._learner.runtime.policies
-        smallest = normalise(
-            minimise(failure.trace, replay, budget, has_switches=has_switches), replay
-        )
-        preemptions = len(smallest.preemptions())
-        if preemptions and not smallest.faults():
-            # This minimised the schedule that was found; others may need fewer.
-            other = fewest_preemptions(
-                replay,
-                lambda outcome: outcome.signature() == signature,
-                preemptions - 1,
-                Budget(MOST_FOR_FEWER, budget.until),
-            )
-            if other is not None and cost(other) < cost(smallest):
-                smallest = normalise(minimise(other, replay, Budget(MOST, budget.until)), replay)
-        plan = smallest.as_plan()
-        if smallest is not failure.trace and self.reproduces(plan, signature):
-            # From here on the strict plan counts, not the lenient one that led to it.
-            smallest.plan = plan
-            failure.trace = smallest
-            failure.plan = plan
-            failure.outcome = smallest.outcome
-            failure.essential = tuple(smallest.preemptions())
-            failure.early_timeouts = early_timeouts(smallest)
-
-    def _find_cause(self, failure: Failure) -> None:
-        options = self._options
-        if Ordered not in self._learner.runtime.policies:
-            # Only where orderings can be enforced on an execution.
-            return
-        if options.causes and not self._is_interrupted():
-            from bohrbug.exploration.minimisation.causes import find_cause
-
-            self._find_out_when_it_was_raised(failure)
-            budget = self._spending.share(HALF, options.causes, options.causes_seconds)
-            conditions = failure.plan.conditions
-
-            def execute(plan: Plan) -> Trace:
-                return self._learner.replay(plan.under(conditions)).trace
-
-            cause = find_cause(failure.trace, execute, budget)
-            # If the same call fails in each of them, that all fail explains nothing.
-            is_of_fault = bool(failure.trace.faults())
-            if cause is not None and not (is_of_fault and cause.strength is Strength.ALWAYS):
-                failure.cause = cause
-
-    def _find_out_when_it_was_raised(self, failure: Failure) -> None:
-        """Only executions in which accesses are watched report each exception."""
-        if failure.trace.raised is None and failure.outcome.exception is not None:
-            from bohrbug.exploration.minimisation.candidates import raised_in_a_step
-
-            again = self._learner.replay(failure.plan, watch=True).trace
-            if again.tasks == failure.trace.tasks:
-                failure.trace.raised = again.raised or raised_in_a_step(again)
+        return FollowUp(self._options, self._spending, self._learner, self.replay, self.reproduces)
 
     def finish(self) -> None:
         """Find out on which builds of Python each failure can happen, and which races it shows."""
         if self._is_interrupted() or self._options.level == Level.SYNC.value:
             return
         failures = [f for f in self._result.failures if f.outcome.kind is not OutcomeKind.RACE]
-        if not failures:
-            return
-        from bohrbug.exploration.minimisation.systematic import MOST_WITH_THE_GIL
-
         for number, failure in enumerate(failures):
             budget = self._spending.share(1 / (len(failures) - number), MOST_WITH_THE_GIL)
             points = self._learner.conditions.points

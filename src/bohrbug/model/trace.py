@@ -195,6 +195,11 @@ class Trace:
         """Whether the task of step ``index`` ran because its timeout fired."""
         return self.tasks[index] in self.timed[index]
 
+    def fired_early(self) -> tuple[int, ...]:
+        """Indices of the steps in which a timeout or a sleep ended while another task could run."""
+        steps = range(len(self))
+        return tuple(step for step in steps if self.enabled[step] and self.has_fired(step))
+
     def faults(self) -> list[int]:
         """Indices of the data choices by which a call failed."""
         return [

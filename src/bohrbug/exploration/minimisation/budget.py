@@ -8,6 +8,9 @@ from dataclasses import dataclass
 
 _now = time.perf_counter
 
+MOST_WITH_THE_GIL = 200
+"""Executions with the rules of the GIL after which the search is given up."""
+
 
 @dataclass(slots=True)
 class Budget:

@@ -241,10 +241,3 @@ def _is_in_library(trace: Trace, step: int) -> bool:
     pending = trace.pending(step).get(trace.goes_on(step))
     site = None if pending is None else site_of(pending.place)
     return site is None or is_library_file(site.filename)
-
-
-def early_timeouts(trace: Trace) -> tuple[int, ...]:
-    """Steps in which a timeout or a sleep ended although another task could run."""
-    return tuple(
-        index for index in range(len(trace)) if trace.enabled[index] and trace.has_fired(index)
-    )

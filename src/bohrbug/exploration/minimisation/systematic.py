@@ -10,9 +10,6 @@ from bohrbug.model.outcome import Outcome
 from bohrbug.model.trace import Trace
 from bohrbug.search.preemption_bounding import PreemptionBounding
 
-MOST_WITH_THE_GIL = 200
-"""Executions with the rules of the GIL after which the search is given up."""
-
 MOST_FOR_FEWER = 50
 """Executions in which fewer preemptions are looked for than minimising has left."""
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from bohrbug.exploration.minimisation.preemptions import early_timeouts
 from bohrbug.exploration.program_text import PointText
 from bohrbug.exploration.result import Failure
 from bohrbug.exploration.stepping.session import Session, SteppingError
@@ -33,7 +32,7 @@ def failure_of(
         0,
         len(preemptions),
         essential=preemptions,
-        early_timeouts=early_timeouts(trace),
+        early_timeouts=trace.fired_early(),
         points=points,
         accesses=accesses,
     )

@@ -10,9 +10,8 @@ from typing import Protocol
 
 from bohrbug.exploration.alignment_diff import AlignmentDiff, alignment_diff_of
 from bohrbug.exploration.findings import CONFIRMATIONS, LONG
-from bohrbug.exploration.minimisation.budget import Budget
-from bohrbug.exploration.minimisation.preemptions import early_timeouts, minimise
-from bohrbug.exploration.minimisation.systematic import MOST_WITH_THE_GIL
+from bohrbug.exploration.minimisation.budget import MOST_WITH_THE_GIL, Budget
+from bohrbug.exploration.minimisation.preemptions import minimise
 from bohrbug.exploration.program_text import PointText, current_text
 from bohrbug.exploration.realignment import (
     Alignment,
@@ -318,7 +317,7 @@ def _confirmed(platform: ThreadsPlatform, recorded: Failure, found: Trace) -> Fa
         recorded.found_preemptions,
         essential=tuple(smallest.preemptions()),
         confirmed=CONFIRMATIONS,
-        early_timeouts=early_timeouts(smallest),
+        early_timeouts=smallest.fired_early(),
         points=points,
         accesses=tuple(texts[key] for key in points),
     )
