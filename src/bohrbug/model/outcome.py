@@ -233,7 +233,8 @@ class Outcome:
         traceback: the traceback as Python prints it.
         blocked: the tasks that can't go on, for ``deadlock`` and ``leak``.
         cycle: the tasks of the waiting cycle in order, if there is one.
-        repeating: the steps (indices into the trace) that repeat, for ``livelock``.
+        repeating: the steps (indices into the trace) that repeat, for ``livelock``, and beside a
+            deadlock for those who go on.
         race: for ``race``.
     """
 
@@ -252,6 +253,11 @@ class Outcome:
     def is_failure(self) -> bool:
         """Whether the program is to blame."""
         return self.kind.is_failure
+
+    @property
+    def is_endless(self) -> bool:
+        """Whether steps went on until it was decided that they would for ever."""
+        return bool(self.repeating) or self.kind in (OutcomeKind.LIVELOCK, OutcomeKind.STEP_LIMIT)
 
     def signature(self) -> tuple[object, ...]:
         """What makes two outcomes *the same failure*, whatever the schedule.

@@ -7,7 +7,15 @@ from dataclasses import dataclass, field, fields
 from typing import Any, ClassVar, NamedTuple
 
 from bohrbug.model.checksum import checksum_of
-from bohrbug.model.operation import CHOOSE, Operation, Resource, ResourceId, TaskId, is_fault
+from bohrbug.model.operation import (
+    CALLBACK,
+    CHOOSE,
+    Operation,
+    Resource,
+    ResourceId,
+    TaskId,
+    is_fault,
+)
 from bohrbug.model.outcome import PASSED, Divergence, Outcome, Race, TaskInfo, Uncontrolled
 from bohrbug.model.plan import Choice, Plan
 
@@ -194,6 +202,37 @@ class Trace:
     def has_fired(self, index: int) -> bool:
         """Whether the task of step ``index`` ran because its timeout fired."""
         return self.tasks[index] in self.timed[index]
+
+    def rounds(self) -> tuple[int, int]:
+        """Where the steps that repeat until the end begin, and how many belong to one round.
+
+        ``(number of steps, 0)`` if nothing is known to repeat.
+        """
+        count = len(self)
+        period = len(self.outcome.repeating)
+        if not period or self.outcome.repeating[-1] != count - 1:
+            return count, 0
+        start = count - period
+        while start > 0 and self.repeats(start - 1 + period, start - 1):
+            start -= 1
+        return start, period
+
+    def repeats(self, index: int, earlier: int) -> bool:
+        """Whether a step does at its place what an earlier one did.
+
+        Callbacks are tasks of their own, but whoever asks for one again is the same.
+        """
+        one, other = self.operations[index], self.operations[earlier]
+        return (
+            one.kind is other.kind
+            and self._on_behalf_of(index) == self._on_behalf_of(earlier)
+            # In long native executions only the last steps have stacks, and places further out.
+            and (one.place == other.place or one.resource == other.resource)
+        )
+
+    def _on_behalf_of(self, index: int) -> TaskId:
+        task = self.tasks[index]
+        return task.rpartition(".")[0] if self.operations[index].kind is CALLBACK else task
 
     def fired_early(self) -> tuple[int, ...]:
         """Indices of the steps in which a timeout or a sleep ended while another task could run."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
-from bohrbug.model.operation import ACQUIRE, RELEASE, Operation, TaskId
+from bohrbug.model.operation import ACQUIRE, RELEASE, RESUME, Operation, TaskId
 from bohrbug.model.outcome import Abandoned, BlockedTask, Frame, Held, Outcome, OutcomeKind
 from bohrbug.model.site import site_of
 from bohrbug.model.trace import Trace
@@ -118,12 +118,13 @@ def stuck_outcome(
 def repeating_section(trace: Trace, window: int = 2_000) -> tuple[int, ...]:
     """Indices of the last full period of the steps at the end of a trace, if they repeat."""
     length = len(trace)
-    keys = [
-        (trace.tasks[i], trace.operations[i].kind.name, trace.operations[i].place)
-        for i in range(max(0, length - window), length)
-    ]
-    for period in range(1, len(keys) // 3):
-        if keys[-period:] == keys[-2 * period : -period] == keys[-3 * period : -2 * period]:
+    for period in range(1, min(length, window) // 3):
+        last = range(length - 1, length - 1 - 2 * period, -1)
+        if all(
+            trace.operations[index].place == trace.operations[index - period].place
+            and trace.repeats(index, index - period)
+            for index in last
+        ):
             return tuple(range(length - period, length))
     return ()
 
@@ -145,13 +146,7 @@ def step_limit_outcome(trace: Trace, test_has_ended: bool) -> Outcome:
     """
     repeating = repeating_section(trace)
     steps = len(trace)
-    tasks = sorted({trace.tasks[i] for i in repeating}, key=_order)
-    if not tasks:
-        words = "no end in sight"
-    elif len(tasks) == 1:
-        words = f"task {tasks[0]} repeats the same steps"
-    else:
-        words = f"tasks {', '.join(tasks)} repeat the same steps"
+    words = _who_repeats(trace, repeating)
     if _only_takes_and_releases(trace, repeating):
         if test_has_ended:
             unfinished = "threads still run after the end of the test,"
@@ -176,6 +171,26 @@ def step_limit_outcome(trace: Trace, test_has_ended: bool) -> Outcome:
         f"not finished after {steps:,} steps: {words}",
         repeating=repeating,
     )
+
+
+def endless_outcome(trace: Trace, test_has_ended: bool) -> Outcome:
+    """Tasks only look, again and again, at what nobody will ever change: a livelock or a leak."""
+    repeating = repeating_section(trace)
+    words = f"{_who_repeats(trace, repeating)}, and nothing ever changes"
+    if test_has_ended:
+        return Outcome(OutcomeKind.LEAK, f"after the test has ended, {words}", repeating=repeating)
+    return Outcome(OutcomeKind.LIVELOCK, f"not finished: {words}", repeating=repeating)
+
+
+def _who_repeats(trace: Trace, repeating: Sequence[int]) -> str:
+    # What an event loop goes on with stands for its thread and for its callbacks.
+    of_loops = [i for i in repeating if trace.operations[i].kind is RESUME]
+    tasks = sorted({trace.tasks[i] for i in of_loops or repeating}, key=_order)
+    if not tasks:
+        return "no end in sight"
+    if len(tasks) == 1:
+        return f"task {tasks[0]} repeats the same steps"
+    return f"tasks {', '.join(tasks)} repeat the same steps"
 
 
 def blocked_task(

@@ -240,7 +240,13 @@ def _is_next_in_loop(trace: Trace, step: int) -> bool:
 
 
 def _without_preemption(trace: Trace, steps: TaskSteps, names: Names) -> str:
-    stretches = [stretch for stretch in segments(trace) if not _is_next_in_loop(trace, stretch[1])]
+    # Of steps that repeat until the end, those of the first round tell it all.
+    end = sum(trace.rounds())
+    stretches = [
+        stretch
+        for stretch in segments(trace)
+        if stretch[1] < end and not _is_next_in_loop(trace, stretch[1])
+    ]
     data = _data_choices(trace, names)
     if len(trace.task_infos or set(trace.tasks)) <= 1:
         alone = "with a single task"

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from bohrbug.model.operation import RESUME
 from bohrbug.model.trace import Trace
 from bohrbug.report.columns import draw_schedule
 from bohrbug.report.naming import Names
 from bohrbug.report.schedule import SHORT_EXECUTION, schedule_of
 from bohrbug.report.style import Paper
+
+_MOST_NAMED = 4
+"""Tasks that go on beside a deadlock, of which a report names the places."""
 
 
 def repeating_in_words(trace: Trace, repeating: Sequence[int], names: Names) -> str:
@@ -24,6 +28,20 @@ def repeating_in_words(trace: Trace, repeating: Sequence[int], names: Names) -> 
         text += f" Meanwhile {', '.join(f'task {names.task(task)}' for task in waiting)}"
         text += " waits." if len(waiting) == 1 else " wait."
     return text
+
+
+def going_on_in_words(trace: Trace, names: Names) -> str:
+    """Who goes on beside a deadlock, again and again in the same way; empty if nobody does."""
+    steps = [index for index in trace.outcome.repeating if 0 <= index < len(trace)]
+    of_loops = [index for index in steps if trace.operations[index].kind is RESUME]
+    places = {trace.tasks[index]: names.at(trace.operations[index]) for index in of_loops or steps}
+    if not places:
+        return ""
+    who = [f"task {names.task(task)}{place}" for task, place in list(places.items())[:_MOST_NAMED]]
+    if len(places) > _MOST_NAMED:
+        who.append(f"{len(places) - _MOST_NAMED} more")
+    does = "repeats its steps and wakes" if len(places) == 1 else "repeat their steps and wake"
+    return f"Meanwhile {' and '.join(who)} only {does} nobody."
 
 
 def draw_repeating(paper: Paper, trace: Trace, names: Names) -> None:

@@ -212,31 +212,6 @@ def select(
     return chosen
 
 
-def _repetition(trace: Trace) -> tuple[int, int]:
-    """Where the steps that repeat until the end begin, and how many belong to one round.
-
-    ``(number of steps, 0)`` if nothing is known to repeat.
-    """
-    count = len(trace)
-    period = len(trace.outcome.repeating)
-    if not period or trace.outcome.repeating[-1] != count - 1:
-        return count, 0
-    start = count - period
-    while start > 0 and _same(trace, start - 1, start - 1 + period):
-        start -= 1
-    return start, period
-
-
-def _same(trace: Trace, first: int, second: int) -> bool:
-    one, other = trace.operations[first], trace.operations[second]
-    return (
-        trace.tasks[first] == trace.tasks[second]
-        and one.kind is other.kind
-        # In long native executions only the last steps have stacks, and places further out.
-        and (one.place == other.place or one.resource == other.resource)
-    )
-
-
 def _distance(index: int, anchors: Sequence[int]) -> tuple[int, int]:
     return min(abs(index - anchor) for anchor in anchors), -index
 
@@ -450,10 +425,12 @@ class _Writer:
         self.rows.append(Waits(task, place, source, what, self._for_ever(task, index)))
 
     def _for_ever(self, task: TaskId, index: int) -> bool:
-        kind = self.trace.outcome.kind
-        return kind in (OutcomeKind.DEADLOCK, OutcomeKind.LEAK) and not self.steps.since(
-            task, index
-        )
+        outcome = self.trace.outcome
+        if outcome.kind not in (OutcomeKind.DEADLOCK, OutcomeKind.LEAK):
+            return False
+        # Others come back from their timeouts for ever.
+        goes_on = {self.trace.tasks[step] for step in outcome.repeating if step < len(self.trace)}
+        return task not in goes_on and not self.steps.since(task, index)
 
     def fold(self, first: int, last: int, rounds: int = 0) -> None:
         """Steps ``first`` to ``last`` (excluded) are not shown."""
@@ -476,7 +453,8 @@ class _Writer:
         if outcome.kind in (OutcomeKind.DEADLOCK, OutcomeKind.LEAK) and len(trace):
             last = trace.tasks[-1]
             pending = self.steps.next_operation(trace, last, len(trace))
-            if pending is not None and trace.operations[-1].kind is not END:
+            is_last = self._for_ever(last, len(trace)) and trace.operations[-1].kind is not END
+            if pending is not None and is_last:
                 place, source, _ = self._described(pending)
                 what = f"waits for {self.names.awaited(last, pending)}"
                 if pending.kind is JOIN:
@@ -535,7 +513,7 @@ def schedule_of(
     racing = {} if only is not None else _racing(trace)
     # What comes after a race has nothing to do with it.
     count = len(trace) if full or not racing else max(racing)
-    until, period = (count, 0) if full or racing or only is not None else _repetition(trace)
+    until, period = (count, 0) if full or racing or only is not None else trace.rounds()
     if period and essential:
         # Loops may seem to begin before the last preemption that leads into them.
         until = min(count, max(until, max(essential) + 1))

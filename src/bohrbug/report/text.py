@@ -31,7 +31,7 @@ from bohrbug.report.finding import (
 )
 from bohrbug.report.frames import program_frames
 from bohrbug.report.headline import failure_headline
-from bohrbug.report.livelock import draw_repeating
+from bohrbug.report.livelock import draw_repeating, going_on_in_words
 from bohrbug.report.naming import Names, task_order
 from bohrbug.report.prediction import draw_unconfirmed
 from bohrbug.report.race import draw_race, race_sites
@@ -102,6 +102,8 @@ def _draw_specific(paper: Paper, failure: Failure, names: Names) -> None:
         wanted = {blocked.operation.resource for blocked in outcome.blocked}
         types = {id: trace.resources[id].type for id in wanted if id in trace.resources}
         draw_blocked(paper, outcome, names, types)
+        if words := going_on_in_words(trace, names):
+            paper.paragraph(paper.prose(words))
     elif outcome.repeating:
         draw_repeating(paper, trace, names)
     elif outcome.kind is OutcomeKind.RACE and outcome.race is not None:

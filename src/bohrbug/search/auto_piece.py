@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from bohrbug.model.outcome import OutcomeKind
 from bohrbug.model.plan import Plan, UniformRandom
 from bohrbug.model.trace import Trace
 from bohrbug.search.divisible import State
@@ -124,7 +123,7 @@ class PieceWork:
 
     def _learn(self, trace: Trace) -> None:
         piece, pupil = self._piece, self._pupil
-        if trace.outcome.kind is not OutcomeKind.LIVELOCK:
+        if not trace.outcome.is_endless:
             piece.steps = max(piece.steps, len(trace))
         piece.tasks = max(piece.tasks, trace.task_count)
         known = pupil.known

@@ -6,7 +6,6 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 
-from bohrbug.model.outcome import OutcomeKind
 from bohrbug.model.plan import Plan, Priorities
 from bohrbug.model.trace import Trace
 from bohrbug.search.branching import counted
@@ -88,7 +87,7 @@ class PCT(DrawnInGenerations):
         One that did not come to an end by itself says nothing of ``k``: change points
         spread over all steps of a livelock would hardly ever fall on the others.
         """
-        if trace.outcome.kind not in (OutcomeKind.LIVELOCK, OutcomeKind.STEP_LIMIT):
+        if not trace.outcome.is_endless:
             self._steps = max(self._steps, len(trace))
         self._tasks = max(self._tasks, trace.task_count)
 

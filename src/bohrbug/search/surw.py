@@ -6,7 +6,6 @@ from collections import Counter
 
 from bohrbug.model.numbering import doing, numbers_of, tell_of_new_numbers
 from bohrbug.model.operation import Point, TaskId
-from bohrbug.model.outcome import OutcomeKind
 from bohrbug.model.plan import Policy, WeightedRandom
 from bohrbug.model.trace import Trace
 from bohrbug.search.divisible import State
@@ -55,8 +54,7 @@ class SelectivelyUniform(ConflictSampler):
     def _learn_at(self, trace: Trace, position: int) -> None:
         super()._learn_at(trace, position)
         # An execution that did not end by itself says nothing of how many events there are.
-        endless = trace.outcome.kind in (OutcomeKind.LIVELOCK, OutcomeKind.STEP_LIMIT)
-        if endless and self._counts:
+        if trace.outcome.is_endless and self._counts:
             return
         numbers = Counter(numbers_of(trace))
         if numbers.keys() <= self._settled:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import islice
 
 from bohrbug.model.history import History, events_of, history_of, pending_events
 from bohrbug.model.operation import (
@@ -27,6 +28,9 @@ from bohrbug.model.trio_runs import TrioRuns
 
 NEIGHBOURS = 3
 """Conflicting operations of each other task that are paired with an operation: the last ones."""
+
+MOST_TASKS = 50
+"""Tasks whose operations on one resource are paired with one on it: those that came last."""
 
 _LIFE = {SPAWN, BEGIN, END, JOIN}
 
@@ -57,7 +61,8 @@ def conflicting_pairs(trace: Trace) -> Iterator[tuple[Event, Event]]:
     """Pairs of conflicting operations of two tasks in the order in which they happened.
 
     Each is paired with the last :data:`NEIGHBOURS` before it of each other task.  What tasks
-    were about to do when the execution ended comes after all that was done.
+    were about to do when the execution ended comes after all that was done.  Of steps that repeat
+    until the end only the first round counts.
 
     Parameters:
         trace: the execution.
@@ -66,14 +71,14 @@ def conflicting_pairs(trace: Trace) -> Iterator[tuple[Event, Event]]:
     recent: dict[ResourceId, dict[TaskId, list[tuple[Event, bool]]]] = {}
 
     def before(event: Event, resource: ResourceId, is_write: bool) -> Iterator[Event]:
-        for task, others in recent.get(resource, {}).items():
+        for task, others in islice(reversed(recent.get(resource, {}).items()), MOST_TASKS):
             if task == event.task:
                 continue
             conflicting = [other for other, wrote in others if wrote or is_write]
             yield from conflicting[-NEIGHBOURS:]
 
     touched = _touched(trace)
-    for step, event in enumerate(events):
+    for step, event in enumerate(events[: sum(trace.rounds())]):
         # A choice acts on nothing, and what goes on behind a release decides nothing more.
         if event is None or trace.operations[step].kind in (CHOOSE, CONTINUE):
             continue
@@ -81,8 +86,10 @@ def conflicting_pairs(trace: Trace) -> Iterator[tuple[Event, Event]]:
             for other in before(event, resource, is_write):
                 yield other, event
         for resource, is_write in touched[step]:
-            own = recent.setdefault(resource, {}).setdefault(event.task, [])
+            of_tasks = recent.setdefault(resource, {})
+            own = of_tasks.pop(event.task, [])
             own.append((event, is_write))
+            of_tasks[event.task] = own
             if len(own) > 4 * NEIGHBOURS:
                 del own[: -2 * NEIGHBOURS]
     for event in pending_events(trace).values():

@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 from bohrbug.model.operation import TaskId
-from bohrbug.model.outcome import ASKED, Abandoned, BlockedTask, Frame, Held, Outcome
+from bohrbug.model.outcome import (
+    ASKED,
+    Abandoned,
+    BlockedTask,
+    Frame,
+    Held,
+    Outcome,
+    OutcomeKind,
+)
 from bohrbug.model.site import site_of
 from bohrbug.monitors.outcomes import (
     blocked_task,
+    endless_outcome,
     exception_outcome,
+    repeating_section,
     resource_of,
     step_limit_outcome,
     stuck_outcome,
@@ -48,26 +58,17 @@ class ThreadExplainer:
 
         Most executions that end so stand where earlier ones stood, and are only recognised.
         """
+        return self._stuck(execution, _waits_in(execution))
+
+    def _stuck(self, execution: Execution, waits: Sequence[_Waiting]) -> Outcome:
+        """The outcome where these tasks wait for ever."""
         test_has_ended = execution.ending.root_is_exiting
-        in_loops = awaiting(execution)
-        # These stand for the threads of their loops.
-        hosts = {each.task.host for each in in_loops}
-        if execution.loops is not None:
-            hosts |= execution.loops.of_trio.waiting
-        waiting = [
-            task for task in execution.alive if task.pending is not None and task not in hosts
-        ]
         if test_has_ended:
-            waiting = [task for task in waiting if not task.daemon]
-            in_loops = [each for each in in_loops if not each.task.daemon]
+            waits = [each for each in waits if not each.task.daemon]
         outside = [
             f"task {task.id}: {task.waits_for.label}"
-            for task in [*waiting, *(host for host in hosts if host is not None)]
+            for task in dict.fromkeys(each.thread for each in waits)
             if task.external
-        ]
-        waits = [_waiting(execution, task) for task in waiting]
-        waits += [
-            _Waiting(each.task, each.holders, None, each.stack, each.holding) for each in in_loops
         ]
         failed = [] if execution.loops is None else execution.loops.failed()
         ended = _how_they_failed(failed, [*unsafe_calls_by_now(), *kept_by_now()])
@@ -81,6 +82,23 @@ class ThreadExplainer:
             known = replace(stuck_outcome(blocked, test_has_ended, outside), traceback=ended)
             self._known[key] = known
         return known
+
+    def idle(
+        self, execution: Execution, pollers: Collection[TaskId], is_certain: bool
+    ) -> Outcome | None:
+        """Only the timeouts of some tasks still fire; see :class:`.monitoring.Explainer`."""
+        waits = [each for each in _waits_in(execution) if each.task.id not in pollers]
+        holders = {each.task.id: each.holders for each in waits}
+        if any(_waits_for_ever(task, holders) for task in _whose_end_is_needed(execution)):
+            outcome = self._stuck(execution, waits)
+            if outcome.kind is OutcomeKind.HANG:
+                # It goes on, if somebody comes; the trace is not read before it is complete.
+                return outcome
+            return replace(outcome, repeating=repeating_section(execution.trace))
+        if is_certain and (waits or len(pollers) > 1):
+            return endless_outcome(execution.trace, execution.ending.root_is_exiting)
+        # Who is alone may look for what comes from outside.
+        return None
 
     def step_limit(self, execution: Execution) -> Outcome:
         """The execution does not end although its scheduling is fair."""
@@ -100,6 +118,58 @@ class ThreadExplainer:
     def asked(self, execution: Execution, asked: Asked) -> Outcome:
         """The plan leaves a decision to somebody else."""
         return ASKED
+
+
+def _waits_in(execution: Execution) -> list[_Waiting]:
+    """The tasks of an execution in which nobody makes a step, those of event loops for threads."""
+    in_loops = awaiting(execution)
+    hosts = {each.task.host for each in in_loops}
+    if execution.loops is not None:
+        hosts |= execution.loops.of_trio.waiting
+    return [
+        *(
+            _waiting(execution, task)
+            for task in execution.alive
+            if task.pending is not None and task not in hosts
+        ),
+        *(_Waiting(each.task, each.holders, None, each.stack, each.holding) for each in in_loops),
+    ]
+
+
+def _whose_end_is_needed(execution: Execution) -> list[TaskId]:
+    """The tasks without the ends of which the test does not come to its own."""
+    if execution.ending.root_is_exiting:
+        root = execution.root
+        return [task.id for task in execution.alive if not task.daemon and task is not root]
+    loops = execution.loops
+    of_root = (
+        []
+        if loops is None
+        else [task.id for _, task in loops.coroutines() if task.host is execution.root]
+    )
+    # Those that others of them have started end with these, or are not waited for.
+    return [task for task in of_root if task.rpartition(".")[0] not in of_root] or [
+        execution.root.id
+    ]
+
+
+def _waits_for_ever(
+    task: TaskId, holders: Mapping[TaskId, Sequence[TaskId]], path: tuple[TaskId, ...] = ()
+) -> bool:
+    """Whether what a task waits for does not depend on those who are not of the waiting ones.
+
+    Parameters:
+        task: the task.
+        holders: by each task that waits those that it waits for, as far as they are known.
+        path: those that wait for it.
+    """
+    if task not in holders:
+        return False
+    if not holders[task]:
+        return True
+    return any(
+        each in path or _waits_for_ever(each, holders, (*path, task)) for each in holders[task]
+    )
 
 
 def _how_they_failed(failed: Sequence[tuple[Task, BaseException]], kept: Sequence[str]) -> str:
@@ -163,6 +233,11 @@ class _Waiting:
         self.stack = stack
         # Beside what the task is known to hold.
         self.holding = holding
+
+    @property
+    def thread(self) -> Task:
+        """In which it waits."""
+        return self.task.host or self.task
 
     def key(self) -> tuple[object, ...]:
         """What :meth:`described` depends on; ids of what it keeps, for what is slow to hash."""

@@ -43,7 +43,7 @@ from bohrbug.report.html.document import (
 from bohrbug.report.html.moments import moments_of, pairs_of
 from bohrbug.report.html.steps import sights_of, steps_of
 from bohrbug.report.html.tables import Tables
-from bohrbug.report.livelock import repeating_in_words
+from bohrbug.report.livelock import going_on_in_words, repeating_in_words
 from bohrbug.report.naming import Names, task_order
 from bohrbug.report.race import (
     access_in_words,
@@ -163,7 +163,10 @@ def _deadlock(outcome: Outcome, trace: Trace, names: Names, tables: Tables) -> D
             _waiting(blocked, cycle[(number + 1) % len(cycle)], names, tables)
             for number, blocked in enumerate(cycle)
         ],
-        [alone_in_words(blocked, names, type_of(blocked)) for blocked in others],
+        [
+            *(alone_in_words(blocked, names, type_of(blocked)) for blocked in others),
+            *filter(None, [going_on_in_words(trace, names)]),
+        ],
         origins_in_words(outcome, names),
         [
             Stack(f"task {names.task(blocked.task)}", _places(blocked.stack, tables))

@@ -10,9 +10,11 @@ and where it could yield, what it spins for passes no moment at which another wa
 from __future__ import annotations
 
 import math
+import sys
 import time
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from types import FrameType
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
     from bohrbug.runtime.threads.standing import Standing
 
 from bohrbug.accelerator.plain import plain
+from bohrbug.runtime.threads.loops.coroutines import is_of_library
 from bohrbug.runtime.threads.standing import standing_here, timeless
 
 _real_monotonic, _real_time = time.monotonic, time.time
@@ -65,6 +68,7 @@ class VirtualClock:
     Attributes:
         jumps: how many timeouts have fired.
         is_real: whether it is the real time.
+        is_watched: whether it is noted when the program reads it.
     """
 
     is_real = False
@@ -75,6 +79,7 @@ class VirtualClock:
         "_first_step",
         "_glances",
         "_in_step",
+        "_last_read",
         "_readings",
         "_step",
         "_stood",
@@ -82,6 +87,7 @@ class VirtualClock:
         "_yielding",
         "can_jump",
         "epoch",
+        "is_watched",
         "jumps",
         "now",
     )
@@ -103,6 +109,8 @@ class VirtualClock:
         self._stood: dict[TaskId, Standing] = {}
         self._comes_further = False
         self._glances = 0
+        self.is_watched = False
+        self._last_read = -1.0
 
     @contextmanager
     def glance(self) -> Iterator[None]:
@@ -123,6 +131,8 @@ class VirtualClock:
             self.now += READING
             return self.now
         self._readings += 1
+        if self.is_watched and asked_by_program(sys._getframe(1)):
+            self._last_read = self.now
         if (
             self._readings <= IMPATIENT_AFTER
             or self._has_come_further(execution)
@@ -141,6 +151,10 @@ class VirtualClock:
                 moment = max(earliest, self.now + READING)
         self.now = moment
         return moment
+
+    def read_since(self, moment: float) -> bool:
+        """Whether the program has read it since then, in seconds, while it was watched."""
+        return self._last_read >= moment
 
     def _has_come_further(self, execution: Execution) -> bool:
         """Whether who reads the clock does not only wait until a time has come."""
@@ -200,10 +214,11 @@ class RealClock:
 
     is_real = True
 
-    __slots__ = ("_ahead", "can_jump", "jumps")
+    __slots__ = ("_ahead", "can_jump", "is_watched", "jumps")
 
     def __init__(self) -> None:
         self.jumps = 0
+        self.is_watched = False
         self.can_jump = False
         self._ahead = 0.0
 
@@ -216,6 +231,10 @@ class RealClock:
     def epoch(self) -> float:
         """What ``time.time()`` would have said when :attr:`now` was 0, in seconds."""
         return _real_time() - _real_monotonic()
+
+    def read_since(self, moment: float) -> bool:
+        """See :class:`VirtualClock`: here time is never taken to pass in vain."""
+        return True
 
     def glance(self) -> AbstractContextManager[None]:
         """See :class:`VirtualClock`."""
@@ -230,6 +249,26 @@ class RealClock:
         self.jumps += 1
         if self.can_jump and moment is not None:
             self._ahead += max(moment - self.now, 0.0)
+
+
+_ASKING = frozenset({"time", "current_time"})
+"""Methods of event loops that tell the program what time it is."""
+
+
+def asked_by_program(frame: FrameType | None) -> bool:
+    """Whether it is not an event loop that reads the clock, for what it has been asked to do.
+
+    Parameters:
+        frame: of who reads it.
+    """
+    is_own = True
+    while frame is not None and is_of_library(frame.f_globals):
+        module = str(frame.f_globals.get("__name__"))
+        is_own = is_own and module.startswith("bohrbug.")
+        if not is_own and frame.f_code.co_name not in _ASKING:
+            return False
+        frame = frame.f_back
+    return True
 
 
 def _others_could_run(execution: Execution) -> bool:

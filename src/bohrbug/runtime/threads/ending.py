@@ -7,12 +7,12 @@ Once the outcome is decided, what is left still goes on to its end, outside of t
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from bohrbug.accelerator.plain import plain
-from bohrbug.model.operation import END, EXIT, JOIN, ROOT
+from bohrbug.model.operation import END, EXIT, JOIN, ROOT, TaskId
 from bohrbug.model.outcome import Outcome
 from bohrbug.runtime.policies import Asked
 from bohrbug.runtime.threads import aftermath, replaced_builtins
@@ -121,7 +121,18 @@ class Ending:
         if self.aftermath is not None:
             self.abort(None)
         else:
-            self.decide(self._explainer.step_limit(self._execution), evict_root=True)
+            outcome = self._execution.outside.idle_outcome()
+            outcome = outcome or self._explainer.step_limit(self._execution)
+            self.decide(outcome, evict_root=True)
+
+    def explain_idling(self, pollers: Collection[TaskId], is_certain: bool) -> Outcome | None:
+        """See :meth:`.monitoring.Explainer.idle`; called between two steps."""
+        execution = self._execution
+        execution.suspended += 1
+        try:
+            return self._explainer.idle(execution, pollers, is_certain)
+        finally:
+            execution.suspended -= 1
 
     def give_up(self) -> None:
         """No task can go on, and nothing outside is worth waiting for."""

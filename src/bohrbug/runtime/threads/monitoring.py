@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
+from bohrbug.model.operation import TaskId
 from bohrbug.model.outcome import Outcome
 from bohrbug.runtime.threads.data.places import PlaceSet
 
@@ -48,6 +49,21 @@ class Explainer(Protocol):
 
     def stuck(self, execution: Execution) -> Outcome:
         """No task can go on."""
+        ...
+
+    def idle(
+        self, execution: Execution, pollers: Collection[TaskId], is_certain: bool
+    ) -> Outcome | None:
+        """Only the timeouts of some tasks still fire.
+
+        Parameters:
+            execution: the execution.
+            pollers: these tasks.
+            is_certain: nothing will ever change; else it has only gone on for long.
+
+        Returns:
+            The outcome; ``None`` if the test may still end.
+        """
         ...
 
     def step_limit(self, execution: Execution) -> Outcome:

@@ -21,6 +21,7 @@ from bohrbug.model.operation import SLEEP
 from bohrbug.model.outcome import Outcome, OutcomeKind
 from bohrbug.runtime.threads import control
 from bohrbug.runtime.threads.arrivals import Arrivals
+from bohrbug.runtime.threads.idling import Idling
 from bohrbug.runtime.threads.task import Task, TimeoutPolicy
 
 if TYPE_CHECKING:
@@ -91,6 +92,7 @@ class Outside:
 
     __slots__ = (
         "_execution",
+        "_idling",
         "alarm_set",
         "arrivals",
         "has_answered",
@@ -102,6 +104,8 @@ class Outside:
 
     def __init__(self, execution: Execution) -> None:
         self._execution = execution
+        # Once virtual time has jumped.
+        self._idling: Idling | None = None
         # The test set an alarm; whether it is still to come is asked when it matters.
         self.alarm_set = False
         # Child processes were started; some of them have open files of ours.
@@ -166,7 +170,7 @@ class Outside:
                 return None
             if (external or lag) and self.wait(lag, external_only=True):
                 return None
-            return timed
+            return None if self._is_idle_for_ever() else timed
         if self.wait(min(ahead, max(patience, alarm)), external_only=True):
             return None
         if first.firing is TimeoutPolicy.IN_REAL_TIME and ahead > patience:
@@ -174,6 +178,28 @@ class Outside:
             execution.ending.give_up()
             return None
         return [first]
+
+    def _is_idle_for_ever(self) -> bool:
+        """Virtual time is about to jump, faster than real time passes; whether that is in vain."""
+        execution = self._execution
+        if self.has_children or self.in_child or execution.ending.aftermath is not None:
+            return False
+        if self._idling is None:
+            self._idling = Idling(execution)
+        outcome = self._idling.outcome()
+        if outcome is not None and outcome.kind is OutcomeKind.HANG:
+            if self._somebody_comes():
+                self._idling.forget()
+                return False
+            outcome = self._idling.explain()
+        if outcome is None:
+            return False
+        execution.ending.decide(outcome, evict_root=True)
+        return True
+
+    def idle_outcome(self) -> Outcome | None:
+        """The step limit is reached; the outcome, if it was while some wait for ever."""
+        return None if self._idling is None else self._idling.outcome_at_limit()
 
     def _is_paced(self) -> bool:
         """Whether virtual time must not pass faster than real time, as somebody outside may answer.
@@ -220,15 +246,7 @@ class Outside:
         if alarm and self.wait(alarm + 1.0, external_only=False):
             return True
         if any(task.external for task in execution.alive):
-            if self._wait_for_what_is_on_its_way(patience):
-                return True
-            if NobodyOutside.holds(execution):
-                if self.wait(BETWEEN_OWN_ENDS, external_only=False, is_noted=False):
-                    return True
-                for task in execution.alive:
-                    task.external = False
-                return False
-            return self.wait(patience, external_only=False)
+            return self._somebody_comes()
         if not threads_outside(execution):
             return False
         idle = _fruitless >= FRUITLESS_WAITS
@@ -239,6 +257,23 @@ class Outside:
         execution.trace.uncontrolled.note(
             "threads that were started outside the test were alive when no task could go on"
         )
+        return False
+
+    def _somebody_comes(self) -> bool:
+        """Wait in real time for what tasks wait for outside; true if something came.
+
+        If it can only come from a task, they wait for nothing outside from then on.
+        """
+        execution = self._execution
+        patience = execution.settings.external_patience
+        if self._wait_for_what_is_on_its_way(patience):
+            return True
+        if not NobodyOutside.holds(execution):
+            return self.wait(patience, external_only=False)
+        if self.wait(BETWEEN_OWN_ENDS, external_only=False, is_noted=False):
+            return True
+        for task in execution.alive:
+            task.external = False
         return False
 
     def _wait_for_what_is_on_its_way(self, seconds: float) -> bool:

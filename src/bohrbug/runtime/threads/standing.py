@@ -27,7 +27,7 @@ _OF_ITERATORS = frozenset({"builtins", "itertools"})
 _OF_PROGRAMS = (type, FunctionType, ModuleType)
 _MOST_ELEMENTS = 16
 _MOST_FRAMES = 32
-_OUTERMOST = frozenset({"bohrbug.runtime.threads.execution", "bohrbug.runtime.threads.lifecycle"})
+OUTERMOST = frozenset({"bohrbug.runtime.threads.execution", "bohrbug.runtime.threads.lifecycle"})
 _OWN = "bohrbug.runtime."
 _LOOPS = frozenset({"bohrbug.runtime.threads.loops.turns", "trio._core._run"})
 _LEFT_OUT = (_OWN, "asyncio.")
@@ -49,19 +49,19 @@ def standing(
         in_step: if an event loop runs them, its own frames and those around it are left out.
     """
     found: list[object] = []
-    goes_round: bool | None = None
+    is_by_condition: bool | None = None
     outer: FrameType | None = frame
     while outer is not None and len(found) < 2 * _MOST_FRAMES:
         module = outer.f_globals.get("__name__")
-        if module in _OUTERMOST or (in_step and module in _LOOPS):
+        if module in OUTERMOST or (in_step and module in _LOOPS):
             break
         if not str(module).startswith(_LEFT_OUT if in_step else _OWN):
-            if goes_round is None:
-                goes_round = _goes_round(outer.f_code, outer.f_lasti)
-                if goes_round is False:
+            if is_by_condition is None:
+                is_by_condition = goes_round(outer.f_code, outer.f_lasti)
+                if is_by_condition is False:
                     found.append(object())
             place = outer.f_lasti
-            if anywhere_in_loop and goes_round is not None:
+            if anywhere_in_loop and is_by_condition is not None:
                 loop = _innermost_loop(outer.f_code, place)
                 if loop is not None:
                     # The loop is told by its end: its condition stands before it, too.
@@ -94,7 +94,7 @@ def _timeless(part: object) -> object:
     return float if len(part) == 2 and part[0] is float else timeless(part)
 
 
-def _goes_round(code: CodeType, place: int) -> bool | None:
+def goes_round(code: CodeType, place: int) -> bool | None:
     """Whether the innermost loop around a place ends by a condition, and not with an iterator.
 
     Returns:

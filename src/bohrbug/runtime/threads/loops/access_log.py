@@ -49,6 +49,8 @@ class LoopStep:
         parent: the task that made this one, if that was seen.
         clock: the last step of each task that comes before this one.
         floor: all steps of the same thread up to this epoch come before it.
+        is_silent: it accesses nothing of the program, as what a loop does by itself.  Clocks leave
+            it out: each timer is one, and they would grow with all of them.
     """
 
     number: int
@@ -60,6 +62,7 @@ class LoopStep:
     parent: TaskId | None
     clock: dict[TaskId, int]
     floor: int
+    is_silent: bool
 
     def is_after(self, other: LoopStep) -> bool:
         """Whether the other step had to come first, for this one to be made."""
@@ -151,6 +154,7 @@ class AccessLog:
         awaited: Place | None = None,
         *,
         is_child: bool = True,
+        is_silent: bool = False,
     ) -> None:
         """The running thread begins a step of a task.
 
@@ -160,6 +164,7 @@ class AccessLog:
             cause: who asked for it.
             awaited: where the task stood.
             is_child: whether who asked for its first step has made the task.
+            is_silent: it accesses nothing of the program.
         """
         host = self._execution.current.index
         if self._steps >= MOST_STEPS:
@@ -176,12 +181,15 @@ class AccessLog:
         asked = cause.step
         if asked is not None and asked is not last:
             _join(clock, asked.clock)
-            clock[asked.task] = max(asked.number, clock.get(asked.task, -1))
+            if not asked.is_silent:
+                clock[asked.task] = max(asked.number, clock.get(asked.task, -1))
             floor = max(floor, asked.floor)
         if host < len(cause.clock):
             floor = max(floor, cause.clock[host])
         epochs: list[int] = self._execution.detector.epochs  # type: ignore[union-attr]
-        step = LoopStep(self._steps, task, name, host, epochs[host], awaited, parent, clock, floor)
+        step = LoopStep(
+            self._steps, task, name, host, epochs[host], awaited, parent, clock, floor, is_silent
+        )
         self._steps += 1
         self._running[host] = self._last[task] = step
 

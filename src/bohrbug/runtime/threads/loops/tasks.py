@@ -10,6 +10,7 @@ from __future__ import annotations
 import functools
 import sys
 from itertools import takewhile
+from math import inf
 from types import CodeType, FrameType
 from typing import TYPE_CHECKING, Any
 from weakref import ref
@@ -171,6 +172,24 @@ class LoopTasks:
             if asyncio_task is not None and not asyncio_task.done():
                 found.append((asyncio_task, task))
         return found
+
+    def coroutines(self) -> list[tuple[Any, Task]]:
+        """Those of the tasks of asyncio and trio that have not ended, each with its task."""
+        return [
+            *((asyncio_task.get_coro(), task) for asyncio_task, task in self.unfinished()),
+            *((trio_task.coro, task) for trio_task, task in self.of_trio.unfinished()),
+        ]
+
+    def timers(self) -> frozenset[tuple[float, int]]:
+        """What is still to come by time: each by its moment, in seconds, and its identity."""
+        loops = {task.running_loop for task in self._execution.loop_tasks if task.running_loop}
+        timers = [
+            (timer._when, id(timer))
+            for loop in loops
+            for timer in getattr(loop, "_scheduled", ())
+            if not timer._cancelled and timer._when < inf
+        ]
+        return frozenset([*timers, *self.of_trio.timers()])
 
     def failed(self) -> list[tuple[Task, BaseException]]:
         """The asyncio tasks that have ended with an exception that nobody has retrieved."""

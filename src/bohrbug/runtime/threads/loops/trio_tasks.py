@@ -86,6 +86,16 @@ class TrioTasks:
                 found.append((trio_task, task))
         return found
 
+    def timers(self) -> list[tuple[float, int]]:
+        """Deadlines that are still to come: each by its moment, in seconds, and its identity."""
+        runners = {trio_task._runner for trio_task, _ in self.unfinished()}
+        return [
+            (deadline, id(scope))
+            for runner in runners
+            for deadline, _, scope in runner.deadlines._heap
+            if deadline == scope._registered_deadline
+        ]
+
     def frames_of(self, id: TaskId) -> list[FrameType]:
         """The frames of the program in which a task stands, the outermost first."""
         for trio_task, task in self.unfinished():

@@ -31,6 +31,7 @@ from bohrbug.runtime.threads.loops.tasks import (
     bind,
     coroutine_of,
     describe,
+    is_of_asyncio,
     loop_tasks_of,
     operation_of,
 )
@@ -499,7 +500,9 @@ class LoopTurns:
         cause = loop_tasks_of(execution).origin_of(entry.handle).cause
         awaited = None if entry.pending is None else entry.pending.place
         name = task.name or task.target.rpartition("<locals>.")[2]
-        execution.access_log.begin_step(task.id, name, cause or UNCAUSED, awaited)
+        # What a loop does by itself, such as to end a sleep.
+        is_own = is_of_asyncio(getattr(entry.handle._callback, "__globals__", {}))
+        execution.access_log.begin_step(task.id, name, cause or UNCAUSED, awaited, is_silent=is_own)
 
     def _leave(self) -> None:
         """The loop was stopped, or its thread is unwound."""

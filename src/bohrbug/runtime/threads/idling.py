@@ -1,0 +1,177 @@
+"""Time that passes while tasks only look at it now and then, and nobody comes any further.
+
+A monitor that looks twice a second whether it is to stop goes on doing so beside any deadlock, and
+so does an event loop with a heartbeat.  As long as timeouts fire, somebody can go on; but once all
+that happens is that they fire, those who wait without one wait for ever.
+
+Two findings end such an execution.  Either the tasks that go on come back to where they were, with
+nothing changed that they look at, and without asking for the time: then nothing will ever change.
+Or that is not so, as they count, say, but it has gone on for so long that nobody would wait for it.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, NamedTuple
+
+from bohrbug.model.operation import RELEASE, TaskId
+from bohrbug.runtime.threads.loops.coroutines import frames_of_coroutine
+from bohrbug.runtime.threads.pace import PROGRESS
+from bohrbug.runtime.threads.task import Task
+from bohrbug.runtime.threads.within_reach import Reach, frames_around, within_reach
+
+if TYPE_CHECKING:
+    from bohrbug.model.outcome import Outcome
+    from bohrbug.runtime.threads.execution import Execution
+
+JUMPS_PER_LOOK = 100
+"""How often virtual time jumps, as no task is enabled, from one look at the tasks to the next."""
+
+QUIET_LOOKS = 2
+"""Looks in a row that find all as it was at the one before, after which nothing ever changes."""
+
+LONG_LOOKS = 10
+"""Looks in a row that find the same tasks waiting, before it matters for how long they have."""
+
+LONG_SECONDS = 3600.0
+"""Seconds of virtual time for which nobody would wait."""
+
+_CHANGES = PROGRESS - {RELEASE}
+"""Kinds of operations that are more than a look; a lock may be taken for one."""
+
+
+class _Look(NamedTuple):
+    """What is found at one look.
+
+    Parameters:
+        step: the number of the step that comes next.
+        moment: of virtual time, in seconds.
+        tasks: those that have not ended, threads and those of event loops, by id.
+        timers: of event loops, which are still to come.
+        reaches: what those who ran since the last look could look at; ``None`` if that can't be
+            told.
+    """
+
+    step: int
+    moment: float
+    tasks: dict[TaskId, Task]
+    timers: frozenset[tuple[float, int]]
+    reaches: dict[TaskId, Reach | None]
+
+
+class Idling:
+    """The jumps of virtual time in one execution.
+
+    Parameters:
+        execution: the execution.
+    """
+
+    __slots__ = ("_before", "_execution", "_jumps", "_looks", "_pollers", "_quiet", "_since")
+
+    def __init__(self, execution: Execution) -> None:
+        self._execution = execution
+        self._jumps = 0
+        self._before: _Look | None = None
+        # Of the looks in a row that found the same tasks going on: which these are, how many
+        # looks, since when, and how many of the last ones found that nothing had changed.
+        self._pollers: frozenset[TaskId] = frozenset()
+        self._looks = 0
+        self._since = 0.0
+        self._quiet = 0
+
+    def forget(self) -> None:
+        """What was found is out of date."""
+        self._before = None
+        self._looks = self._quiet = 0
+
+    def outcome(self) -> Outcome | None:
+        """Virtual time is about to jump; the outcome, if nobody will ever come any further."""
+        self._jumps += 1
+        if self._jumps % JUMPS_PER_LOOK:
+            return None
+        self._look()
+        if self._quiet < QUIET_LOOKS:
+            seconds = self._execution.clock.now - self._since
+            if self._looks < LONG_LOOKS or seconds < LONG_SECONDS:
+                return None
+        found = self.explain()
+        if found is None:
+            # Asked again only after as long a time.
+            self.forget()
+        return found
+
+    def outcome_at_limit(self) -> Outcome | None:
+        """The step limit is reached; the outcome, if it was while some wait for ever."""
+        return self.explain() if self._looks >= LONG_LOOKS else None
+
+    def explain(self) -> Outcome | None:
+        """The outcome, if those who go on are all that ever will, as the last look found them."""
+        is_certain = self._quiet >= QUIET_LOOKS
+        return self._execution.ending.explain_idling(self._pollers, is_certain)
+
+    def _look(self) -> None:
+        before = self._before
+        ran = {row[1] for row in self._execution.rows[before.step if before else 0 :]}
+        self._before = now = self._found(ran)
+        self._execution.clock.is_watched = True
+        if before is None:
+            return
+        there = before.tasks.keys() & now.tasks.keys()
+        pollers = frozenset(there & ran)
+        if before.timers & now.timers or any(
+            now.tasks[id].deadline is not None for id in there - pollers
+        ):
+            # The time of some is still to come.
+            self._looks = self._quiet = 0
+            return
+        if pollers != self._pollers or not self._looks:
+            self._pollers = pollers
+            self._looks = self._quiet = 0
+            self._since = before.moment
+        self._looks += 1
+        is_quiet = self._only_looked_since(before, ran - there) and all(
+            now.reaches[id] is not None and before.reaches.get(id) == now.reaches[id]
+            for id in pollers
+        )
+        self._quiet = self._quiet + 1 if is_quiet else 0
+
+    def _found(self, ran: set[TaskId]) -> _Look:
+        """What is found now.
+
+        Parameters:
+            ran: the tasks that have run since the last look.
+        """
+        execution = self._execution
+        tasks = {task.id: task for task in execution.alive}
+        reaches = {id: _reach_of_thread(task, execution) for id, task in tasks.items() if id in ran}
+        timers: frozenset[tuple[float, int]] = frozenset()
+        if execution.loops is not None:
+            for coroutine, task in execution.loops.coroutines():
+                tasks[task.id] = task
+                if task.id in ran:
+                    frames = frames_of_coroutine(coroutine)
+                    reaches[task.id] = within_reach(reversed(frames))
+            timers = execution.loops.timers()
+        return _Look(execution.steps, execution.clock.now, tasks, timers, reaches)
+
+    def _only_looked_since(self, look: _Look, others: set[TaskId]) -> bool:
+        """Whether, since then, nothing was done but to look at what only others change.
+
+        Parameters:
+            look: made then.
+            others: tasks that have run and are no longer there.
+        """
+        execution = self._execution
+        if execution.clock.read_since(look.moment):
+            return False
+        operations = [row[2] for row in execution.rows[look.step :]]
+        if any(operation and operation.kind in _CHANGES for operation in operations):
+            return False
+        # A callback of the program may count, or do anything else that is not seen.
+        return not any(task.id in others and task.spawned for task in execution.loop_tasks)
+
+
+def _reach_of_thread(task: Task, execution: Execution) -> Reach | None:
+    if task is execution.current:
+        return within_reach(frames_around(sys._getframe()))
+    return within_reach(frames_around(None if task.greenlet is None else task.greenlet.gr_frame))

@@ -1,0 +1,136 @@
+"""What a task could look at: the values that can be reached from its frames.
+
+Two looks at them are equal only if nothing has changed in between, however deep a counter is
+hidden.  Which object it is does not matter, as loops make new ones each time; nothing of the
+program's own code is called.
+"""
+
+from __future__ import annotations
+
+import gc
+import sys
+from array import array
+from collections.abc import Iterable, Iterator
+from itertools import count
+from types import BuiltinFunctionType, CodeType, FrameType, FunctionType, ModuleType
+from typing import Any
+
+from bohrbug.runtime.threads.standing import OUTERMOST, goes_round
+
+Reach = tuple[object, ...]
+"""The places of the frames, and the types and values of what is within reach of them."""
+
+MOST_OBJECTS = 10_000
+"""Objects that are looked at; where there are more, some might change unseen."""
+
+_PLAIN = frozenset({int, float, complex, bool, str, bytes, type(None)})
+_BYTES = (bytearray, array, memoryview)
+_OF_ITERATORS = frozenset({"builtins", "itertools"})
+_NOT_ENTERED = (ModuleType, CodeType, BuiltinFunctionType, FrameType)
+_OF_SCHEDULERS = frozenset({"asyncio", "trio", "greenlet", "_thread", "threading", "bohrbug"})
+"""Packages whose objects change as time passes; what they tell of is told by operations."""
+
+
+def within_reach(frames: Iterable[FrameType]) -> Reach | None:
+    """What the values are that can be reached from some frames.
+
+    Parameters:
+        frames: of one task, those of the program and of libraries, the innermost first.
+
+    Returns:
+        ``None``: there is too much, or a loop goes round a number of times that no value shows.
+    """
+    found: list[object] = []
+    roots: list[object] = []
+    is_in_loop: bool | None = None
+    for frame in frames:
+        if is_in_loop is None:
+            is_in_loop = goes_round(frame.f_code, frame.f_lasti)
+            if is_in_loop is False:
+                return None
+        found += (frame.f_code, frame.f_lasti)
+        if frame.f_locals is not frame.f_globals:
+            roots += frame.f_locals.values()
+        roots += _named_in(frame.f_code, frame.f_globals)
+    return None if not _walk(roots, found) else tuple(found)
+
+
+def frames_around(frame: FrameType | None) -> Iterator[FrameType]:
+    """The frames of a thread, from the innermost on, without this tool's own."""
+    is_inside = False
+    while frame is not None:
+        module = str(frame.f_globals.get("__name__"))
+        if is_inside and module in OUTERMOST:
+            return
+        if not _is_of_scheduler(module):
+            is_inside = True
+            yield frame
+        frame = frame.f_back
+
+
+def _walk(roots: list[object], found: list[object]) -> bool:
+    """Add what is reached; false if it is too much."""
+    seen: set[int] = set()
+    waiting = roots
+    while waiting:
+        following: list[object] = []
+        for value in waiting:
+            kind = type(value)
+            if kind in _PLAIN:
+                found += (kind, value)
+                continue
+            if id(value) in seen:
+                continue
+            seen.add(id(value))
+            if len(seen) > MOST_OBJECTS:
+                return False
+            found.append(kind)
+            following += _entered(value, kind, found)
+        waiting = following
+    return True
+
+
+def _entered(value: Any, kind: type, found: list[object]) -> Iterable[object]:
+    """What an object refers to; what it says of itself is added."""
+    if isinstance(value, FunctionType):
+        if _is_of_library(value.__module__):
+            return ()
+        return (
+            *(value.__closure__ or ()),
+            *(value.__defaults__ or ()),
+            *_named_in(value.__code__, value.__globals__),
+        )
+    if isinstance(value, type):
+        return () if _is_of_library(value.__module__) else vars(value).values()
+    if isinstance(value, _NOT_ENTERED) or _is_of_scheduler(kind.__module__):
+        return ()
+    if isinstance(value, _BYTES):
+        found.append(bytes(value))
+        return ()
+    if kind is count:
+        found.append(repr(value))
+        return ()
+    if isinstance(value, (set, frozenset)):
+        # In an order that depends on where its elements are.
+        found.append(len(value))
+        return ()
+    if kind.__module__ in _OF_ITERATORS and hasattr(kind, "__length_hint__"):
+        try:
+            found.append(value.__length_hint__())
+        except TypeError:
+            return ()  # such as itertools.repeat() without an end
+    return gc.get_referents(value)
+
+
+def _named_in(code: CodeType, variables: dict[str, Any]) -> list[object]:
+    """The global variables that code names."""
+    return [variables[name] for name in code.co_names if name in variables]
+
+
+def _is_of_library(module: object) -> bool:
+    root = str(module).partition(".")[0]
+    return root in sys.stdlib_module_names or root in _OF_SCHEDULERS
+
+
+def _is_of_scheduler(module: object) -> bool:
+    return str(module).partition(".")[0] in _OF_SCHEDULERS
