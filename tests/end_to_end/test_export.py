@@ -123,6 +123,37 @@ async def test_queue():
     await asyncio.gather(take(0.01), take(0.5))
 """
 
+BESIDE_A_MONITOR = """
+import queue
+import threading
+
+def test_monitored():
+    stop, items = threading.Event(), queue.Queue()
+
+    def monitor():
+        while not stop.wait(0.1):
+            pass
+
+    threading.Thread(target=monitor, daemon=True).start()
+    worker = threading.Thread(target=lambda: items.get())
+    worker.start()
+    worker.join()
+    stop.set()
+"""
+
+BESIDE_A_HEARTBEAT = """
+import asyncio
+
+async def test_beating():
+    async def beat():
+        while True:
+            await asyncio.sleep(0.1)
+
+    beats = asyncio.create_task(beat())
+    await asyncio.Queue().get()
+    beats.cancel()
+"""
+
 
 def alone(path: Path, folder: Folder) -> str:
     """What an exported test prints where no package is installed and nothing else is to be had."""
@@ -141,6 +172,8 @@ def alone(path: Path, folder: Folder) -> str:
         (LOST_WAKE_UP, "test_wake_up", "Deadlock: these threads wait", "changed.wait()"),
         (NO_LOOP_AROUND_WAIT, "test_condition", "IndexError: pop from empty list", "items.pop()"),
         (ONE_ITEM_FOR_TWO, "test_queue", "Deadlock: these tasks wait", "await items.get()"),
+        (BESIDE_A_MONITOR, "test_monitored", "Deadlock: these threads", "lambda: items.get()"),
+        (BESIDE_A_HEARTBEAT, "test_beating", "Deadlock: these tasks", "asyncio.Queue().get()"),
     ],
 )
 def test_an_exported_test_fails_with_ordinary_threads(

@@ -69,12 +69,15 @@ class Forced:
     "0.1.1".  A turn ends where the thread's next one begins, at its end, or when it has to wait.
     """
 
-    def __init__(self, order: list[tuple[Any, ...]], patience: float = LIMIT) -> None:
+    def __init__(
+        self, order: list[tuple[Any, ...]], patience: float = LIMIT, beside: tuple[str, ...] = ()
+    ) -> None:
         self.order: list[tuple[str, Any]] = [
             (name, At(*begin) if isinstance(begin, tuple) else begin) for name, begin, *_ in order
         ]
         self.timeouts = {index for index, row in enumerate(order) if "timeout" in row[2:]}
         self.patience = patience  # seconds without any movement after which there is a deadlock
+        self.beside = beside  # these threads go on while the others wait for ever
         self.turn = 0  # whose turn it is: an index into the order
         self.begun = False  # whether that thread has got to where its turn begins
         self.lock = threading.Lock()
@@ -251,8 +254,11 @@ class Forced:
     def positions(self) -> list[object]:
         """Where the threads are that do not pause."""
         frames = sys._current_frames()
-        name = None if self.over else self.order[self.turn][0]
-        each = [thread for key, thread in list(self.threads.items()) if name in (None, key)]
+        threads = list(self.threads.items())
+        if self.over:
+            each = [thread for key, thread in threads if key not in self.beside]
+        else:
+            each = [thread for key, thread in threads if key == self.order[self.turn][0]]
         found = [frames.get(thread.ident or 0) for thread in each if thread.is_alive()]
         return [(id(frame), frame.f_lasti) for frame in found if frame is not None]
 

@@ -83,10 +83,12 @@ class ForcedOrder:
     Parameters:
         turns: one after the other.
         names: what each task runs, for people.
+        beside: the tasks that go on beside a deadlock.
     """
 
     turns: tuple[Turn, ...]
     names: tuple[tuple[TaskId, str], ...] = ()
+    beside: tuple[TaskId, ...] = ()
 
     @property
     def preemptions(self) -> int:
@@ -109,7 +111,10 @@ def order_of(trace: Trace) -> ForcedOrder:
     turns = []
     starts: dict[TaskId, int] = {}
     of_task: dict[TaskId, list[int]] = {}
-    for step, task in enumerate(trace.tasks):
+    # Who goes on beside a deadlock is not held up.
+    until, _ = trace.rounds()
+    beside = tuple(dict.fromkeys(trace.tasks[until:]))
+    for step, task in enumerate(trace.tasks[:until]):
         before = of_task.setdefault(task, [])
         before.append(step)
         if step and task == trace.tasks[step - 1]:
@@ -130,13 +135,15 @@ def order_of(trace: Trace) -> ForcedOrder:
         before = of_task.get(task, [])
         since = before[before.index(starts[task]) :] if task in starts else []
         begin = None if operation.resource == EXIT else _begin(trace, operation, since)
+        if task in beside:
+            continue
         # Nobody notifies who waits for a condition in a deadlock: it stays there by itself.
         waits = begin is Moment.WOKEN and any(task == each.task for each in trace.outcome.blocked)
         if begin is not None and not waits:
             times = 1 + (_arrivals(trace, since, begin) if since else 0)
             turns.append(Turn(task, begin, times, _about(trace, operation)))
     names = tuple((task, info.target or info.name) for task, info in trace.task_infos.items())
-    return ForcedOrder(tuple(turns), names)
+    return ForcedOrder(tuple(turns), names, beside)
 
 
 def _was_preempted(trace: Trace, since: list[int]) -> bool:

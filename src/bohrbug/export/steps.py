@@ -15,10 +15,12 @@ class ForcedSteps:
     Parameters:
         steps: who goes on, step by step.
         names: what each task runs, for people.
+        beside: the tasks that go on beside a deadlock.
     """
 
     steps: tuple[TaskId, ...]
     names: tuple[tuple[TaskId, str], ...] = ()
+    beside: tuple[TaskId, ...] = ()
 
 
 def has_event_loop(trace: Trace) -> bool:
@@ -35,8 +37,14 @@ def steps_of(trace: Trace) -> ForcedSteps:
     rows = list(zip(trace.tasks, trace.operations, strict=True))
     threads = {task for task, operation in rows if operation.resource == task}
     begun = {task for task, operation in rows if operation.kind is BEGIN} - threads
-    steps = tuple(
-        task for task, operation in rows if task in begun and operation.kind in (BEGIN, RESUME)
+    # Who goes on beside a deadlock is not held up.
+    until, _ = trace.rounds()
+    steps, beside = (
+        tuple(
+            task for task, operation in part if task in begun and operation.kind in (BEGIN, RESUME)
+        )
+        for part in (rows[:until], rows[until:])
     )
     names = {task: info.target or info.name for task, info in trace.task_infos.items()}
-    return ForcedSteps(steps, tuple((task, names.get(task, "")) for task in dict.fromkeys(steps)))
+    named = tuple((task, names.get(task, "")) for task in dict.fromkeys(steps))
+    return ForcedSteps(steps, named, tuple(dict.fromkeys(beside)))

@@ -60,6 +60,8 @@ def text_of(
         CannotExport: nothing is known by which the test could be called without Bohrbug.
     """
     patience = f", patience={DEADLOCKED_AFTER}" if story.is_deadlock else ""
+    if order.beside:
+        patience += f", beside={order.beside!r}"
     guard = _GUARD if story.needs_free_threading else ""
     program = _program(target, story, output.absolute().parent)
     if isinstance(order, ForcedSteps):

@@ -148,6 +148,9 @@ class Idling:
         if execution.loops is not None:
             for coroutine, task in execution.loops.coroutines():
                 tasks[task.id] = task
+                if task.host is not None:
+                    # All that this thread does is to run the loop.
+                    reaches[task.host.id] = ()
                 if task.id in ran:
                     frames = frames_of_coroutine(coroutine)
                     reaches[task.id] = within_reach(reversed(frames))

@@ -27,8 +27,14 @@ _PLAIN = frozenset({int, float, complex, bool, str, bytes, type(None)})
 _BYTES = (bytearray, array, memoryview)
 _OF_ITERATORS = frozenset({"builtins", "itertools"})
 _NOT_ENTERED = (ModuleType, CodeType, BuiltinFunctionType, FrameType)
-_OF_SCHEDULERS = frozenset({"asyncio", "trio", "greenlet", "_thread", "threading", "bohrbug"})
-"""Packages whose objects change as time passes; what they tell of is told by operations."""
+_OF_OTHERS = frozenset(
+    {
+        *("asyncio", "trio", "greenlet", "_thread", "threading", "bohrbug", "bohrbug_entry"),
+        *("_pytest", "pluggy", "unittest"),
+    }
+)
+"""Packages whose objects are not the program's: what schedulers tell of is told by operations, and
+what runs tests does nothing until the test has ended."""
 
 
 def within_reach(frames: Iterable[FrameType]) -> Reach | None:
@@ -62,7 +68,7 @@ def frames_around(frame: FrameType | None) -> Iterator[FrameType]:
         module = str(frame.f_globals.get("__name__"))
         if is_inside and module in OUTERMOST:
             return
-        if not _is_of_scheduler(module):
+        if not _is_of_others(module):
             is_inside = True
             yield frame
         frame = frame.f_back
@@ -102,7 +108,7 @@ def _entered(value: Any, kind: type, found: list[object]) -> Iterable[object]:
         )
     if isinstance(value, type):
         return () if _is_of_library(value.__module__) else vars(value).values()
-    if isinstance(value, _NOT_ENTERED) or _is_of_scheduler(kind.__module__):
+    if isinstance(value, _NOT_ENTERED) or _is_of_others(kind.__module__):
         return ()
     if isinstance(value, _BYTES):
         found.append(bytes(value))
@@ -129,8 +135,8 @@ def _named_in(code: CodeType, variables: dict[str, Any]) -> list[object]:
 
 def _is_of_library(module: object) -> bool:
     root = str(module).partition(".")[0]
-    return root in sys.stdlib_module_names or root in _OF_SCHEDULERS
+    return root in sys.stdlib_module_names or root in _OF_OTHERS
 
 
-def _is_of_scheduler(module: object) -> bool:
-    return str(module).partition(".")[0] in _OF_SCHEDULERS
+def _is_of_others(module: object) -> bool:
+    return str(module).partition(".")[0] in _OF_OTHERS
