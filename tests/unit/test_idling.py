@@ -50,6 +50,21 @@ def nobody_puts() -> None:
     stop.set()
 
 
+def waits_beside_one_that_wants_to_work() -> None:
+    items: queue.Queue[int] = queue.Queue()
+    stop = threading.Event()
+
+    def work() -> None:
+        while not stop.is_set():
+            try:
+                items.get(timeout=0.5)
+            except queue.Empty:
+                continue
+
+    threading.Thread(target=work, daemon=True).start()
+    threading.Event().wait()
+
+
 def waits_beside_several() -> None:
     stop = threading.Event()
     polling(stop, 0.3)
@@ -135,6 +150,7 @@ def nobody_sets_in_trio() -> None:
 
 DEADLOCKED: list[Callable[[], None]] = [
     nobody_puts,
+    waits_beside_one_that_wants_to_work,
     waits_beside_several,
     locks_in_a_circle,
     server_waits_for_the_end_of_the_line,
@@ -348,6 +364,41 @@ def counted_by_an_iterator() -> None:
     let_go_by(lambda: next(tries) > TRIES)
 
 
+def counted_by_a_queue() -> None:
+    tries: queue.Queue[int] = queue.Queue()
+
+    def over() -> bool:
+        tries.put(1)
+        return tries.qsize() > TRIES
+
+    let_go_by(over)
+
+
+def counted_by_a_simple_queue() -> None:
+    tries: queue.SimpleQueue[int] = queue.SimpleQueue()
+    let_go_by(lambda: tries.put(1) or tries.qsize() > TRIES)  # type: ignore[func-returns-value]
+
+
+def counted_down_by_a_queue() -> None:
+    tries: queue.SimpleQueue[int] = queue.SimpleQueue()
+    for each in range(TRIES):
+        tries.put(each)
+
+    def over() -> bool:
+        try:
+            tries.get_nowait()
+        except queue.Empty:
+            return True
+        return False
+
+    let_go_by(over)
+
+
+def counted_by_a_semaphore() -> None:
+    permits = threading.Semaphore(TRIES)
+    let_go_by(lambda: not permits.acquire(blocking=False))
+
+
 def counted_in_a_for_loop() -> None:
     done = threading.Event()
 
@@ -465,6 +516,10 @@ CORRECT: list[Callable[[], None]] = [
     counted_in_a_closure,
     counted_by_a_generator,
     counted_by_an_iterator,
+    counted_by_a_queue,
+    counted_by_a_simple_queue,
+    counted_down_by_a_queue,
+    counted_by_a_semaphore,
     counted_in_a_for_loop,
     by_the_clock,
     by_the_clock_of_a_loop,

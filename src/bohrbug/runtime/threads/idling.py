@@ -14,9 +14,8 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, NamedTuple
 
-from bohrbug.model.operation import RELEASE, TaskId
+from bohrbug.model.operation import TaskId
 from bohrbug.runtime.threads.loops.coroutines import frames_of_coroutine
-from bohrbug.runtime.threads.pace import PROGRESS
 from bohrbug.runtime.threads.task import Task
 from bohrbug.runtime.threads.within_reach import Reach, frames_around, within_reach
 
@@ -35,9 +34,6 @@ LONG_LOOKS = 10
 
 LONG_SECONDS = 3600.0
 """Seconds of virtual time for which nobody would wait."""
-
-_CHANGES = PROGRESS - {RELEASE}
-"""Kinds of operations that are more than a look; a lock may be taken for one."""
 
 
 class _Look(NamedTuple):
@@ -130,7 +126,7 @@ class Idling:
             self._since = before.moment
         self._looks += 1
         is_quiet = self._only_looked_since(before, ran - there) and all(
-            now.reaches[id] is not None and before.reaches.get(id) == now.reaches[id]
+            now.reaches.get(id) is not None and before.reaches.get(id) == now.reaches[id]
             for id in pollers
         )
         self._quiet = self._quiet + 1 if is_quiet else 0
@@ -143,18 +139,24 @@ class Idling:
         """
         execution = self._execution
         tasks = {task.id: task for task in execution.alive}
-        reaches = {id: _reach_of_thread(task, execution) for id, task in tasks.items() if id in ran}
-        timers: frozenset[tuple[float, int]] = frozenset()
-        if execution.loops is not None:
-            for coroutine, task in execution.loops.coroutines():
-                tasks[task.id] = task
-                if task.host is not None:
-                    # All that this thread does is to run the loop.
-                    reaches[task.host.id] = ()
+        loops = execution.loops
+        coroutines = [] if loops is None else loops.coroutines()
+        tasks.update({task.id: task for _, task in coroutines})
+        reaches: dict[TaskId, Reach | None] = {}
+        if not ran.issuperset(tasks):
+            # Somebody waits, perhaps for ever.
+            reaches = {
+                task.id: _reach_of_thread(task, execution)
+                for task in execution.alive
+                if task.id in ran
+            }
+            # All that the thread of a loop does is to run that.
+            reaches.update({task.host.id: () for _, task in coroutines if task.host is not None})
+            for coroutine, task in coroutines:
                 if task.id in ran:
                     frames = frames_of_coroutine(coroutine)
                     reaches[task.id] = within_reach(reversed(frames))
-            timers = execution.loops.timers()
+        timers = frozenset[tuple[float, int]]() if loops is None else loops.timers()
         return _Look(execution.steps, execution.clock.now, tasks, timers, reaches)
 
     def _only_looked_since(self, look: _Look, others: set[TaskId]) -> bool:
@@ -166,9 +168,6 @@ class Idling:
         """
         execution = self._execution
         if execution.clock.read_since(look.moment):
-            return False
-        operations = [row[2] for row in execution.rows[look.step :]]
-        if any(operation and operation.kind in _CHANGES for operation in operations):
             return False
         # A callback of the program may count, or do anything else that is not seen.
         return not any(task.id in others and task.spawned for task in execution.loop_tasks)

@@ -33,8 +33,8 @@ _OF_OTHERS = frozenset(
         *("_pytest", "pluggy", "unittest"),
     }
 )
-"""Packages whose objects are not the program's: what schedulers tell of is told by operations, and
-what runs tests does nothing until the test has ended."""
+"""Packages whose objects say only for themselves what they are, such as a semaphore its value: what
+they refer to changes as time passes."""
 
 
 def within_reach(frames: Iterable[FrameType]) -> Reach | None:
@@ -108,8 +108,10 @@ def _entered(value: Any, kind: type, found: list[object]) -> Iterable[object]:
         )
     if isinstance(value, type):
         return () if _is_of_library(value.__module__) else vars(value).values()
-    if isinstance(value, _NOT_ENTERED) or _is_of_others(kind.__module__):
+    if isinstance(value, _NOT_ENTERED):
         return ()
+    if _is_of_others(kind.__module__):
+        return [each for each in gc.get_referents(value) if type(each) in _PLAIN]
     if isinstance(value, _BYTES):
         found.append(bytes(value))
         return ()
