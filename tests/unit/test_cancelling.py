@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from typing import Any
 
 import pytest
+import trio
 
 import bohrbug
 from bohrbug.exploration.reproduction import options_from_json, options_to_json
 from bohrbug.exploration.result import Result
 from bohrbug.exploration.verdicts import VerdictKind
+from bohrbug.model.operation import CANCELLED
 from bohrbug.model.outcome import OutcomeKind
+from bohrbug.model.site import site_of
 from bohrbug.report.text import failure_text
 
 Main = Callable[[list[Any]], Awaitable[None]]
@@ -187,3 +191,83 @@ def test_files_keep_who_may_be_cancelled() -> None:
     options = bohrbug.exploration.options.ExploreOptions(cancel=("first",), async_order="fifo")
     again = options_from_json(options_to_json(options))
     assert (again.cancel, again.async_order) == (("first",), "fifo")
+
+
+class CountedSlots:
+    """The slot is lost of who is cancelled while it has one."""
+
+    def __init__(self) -> None:
+        self.free = 1
+
+    async def use(self, sleep: Callable[[float], Awaitable[None]]) -> None:
+        self.free -= 1
+        await sleep(1)
+        self.free += 1
+
+
+def lost_by_asyncio() -> None:
+    async def main() -> None:
+        slots = CountedSlots()
+        user = asyncio.create_task(slots.use(asyncio.sleep))
+        await asyncio.sleep(0.5)
+        user.cancel()
+        await asyncio.wait([user])
+        assert slots.free == 1
+
+    asyncio.run(main())
+
+
+def lost_by_a_timeout() -> None:
+    async def main() -> None:
+        slots = CountedSlots()
+        with suppress(TimeoutError):
+            await asyncio.wait_for(slots.use(asyncio.sleep), 0.5)
+        assert slots.free == 1
+
+    asyncio.run(main())
+
+
+def lost_by_a_cancelled_future() -> None:
+    async def main() -> None:
+        slots = CountedSlots()
+        future = asyncio.get_running_loop().create_future()
+        user = asyncio.create_task(slots.use(lambda _: future))
+        await asyncio.sleep(0.5)
+        future.cancel()
+        await asyncio.wait([user])
+        assert slots.free == 1
+
+    asyncio.run(main())
+
+
+def lost_by_trio() -> None:
+    async def main() -> None:
+        slots = CountedSlots()
+        with trio.move_on_after(0.5):
+            await slots.use(trio.sleep)
+        assert slots.free == 1
+
+    trio.run(main)
+
+
+@pytest.mark.parametrize(
+    "test", [lost_by_asyncio, lost_by_a_timeout, lost_by_a_cancelled_future, lost_by_trio]
+)
+def test_a_schedule_tells_who_was_cancelled(test: Callable[[], None]) -> None:
+    failure = bohrbug.explore(test, timeouts="late", executions=3, causes=0).failures[0]
+    cancelled = [each for each in failure.trace.operations if each.kind is CANCELLED]
+    sites = [site_of(operation.place) for operation in cancelled]
+    functions = [site.function for site in sites if site is not None]
+    # Trio cancels a task of its own at the end of a run.
+    assert [each for each in functions if each != "EntryQueue.task"] == ["CountedSlots.use"]
+    assert "await sleep(1)" in failure_text(failure)
+    assert "cancelled" in failure_text(failure)
+
+
+def test_who_is_not_cancelled_resumes() -> None:
+    async def main() -> None:
+        await CountedSlots().use(asyncio.sleep)
+        raise AssertionError
+
+    failure = bohrbug.explore(lambda: asyncio.run(main()), executions=1, causes=0).failures[0]
+    assert CANCELLED not in {operation.kind for operation in failure.trace.operations}

@@ -8,14 +8,24 @@ from __future__ import annotations
 from bohrbug.exploration.findings import LONG
 from bohrbug.exploration.ongoing import Ongoing
 from bohrbug.model.conditions import Level
-from bohrbug.model.operation import BEGIN, CALLBACK, END, JOIN, RESUME, SLEEP, SPAWN, TaskId
+from bohrbug.model.operation import (
+    BEGIN,
+    CALLBACK,
+    CANCELLED,
+    END,
+    JOIN,
+    RESUME,
+    SLEEP,
+    SPAWN,
+    TaskId,
+)
 from bohrbug.model.plan import Plan
 from bohrbug.model.trace import Trace
 
 MOST = 6
 """Executions before the strategy has its turn."""
 
-_SEEN_AT_ONCE = frozenset({SPAWN, BEGIN, END, JOIN, SLEEP, RESUME, CALLBACK})
+_SEEN_AT_ONCE = frozenset({SPAWN, BEGIN, END, JOIN, SLEEP, RESUME, CANCELLED, CALLBACK})
 
 LEFT_BEHIND = (
     "the test leaves something behind, in a global, say, that changes its next execution: it "

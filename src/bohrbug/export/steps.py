@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from bohrbug.model.operation import BEGIN, CALLBACK, RESUME, TaskId
+from bohrbug.model.operation import BEGIN, CALLBACK, CANCELLED, RESUME, TaskId
 from bohrbug.model.trace import Trace
 
 
@@ -25,7 +25,7 @@ class ForcedSteps:
 
 def has_event_loop(trace: Trace) -> bool:
     """Whether tasks of an event loop take part."""
-    return any(operation.kind in (RESUME, CALLBACK) for operation in trace.operations)
+    return any(operation.kind in (RESUME, CANCELLED, CALLBACK) for operation in trace.operations)
 
 
 def steps_of(trace: Trace) -> ForcedSteps:
@@ -41,7 +41,9 @@ def steps_of(trace: Trace) -> ForcedSteps:
     until, _ = trace.rounds()
     steps, beside = (
         tuple(
-            task for task, operation in part if task in begun and operation.kind in (BEGIN, RESUME)
+            task
+            for task, operation in part
+            if task in begun and operation.kind in (BEGIN, RESUME, CANCELLED)
         )
         for part in (rows[:until], rows[until:])
     )

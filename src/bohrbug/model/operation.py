@@ -115,6 +115,8 @@ CONTINUE = _kind("continue", is_write=False)
 may be a plain store that another task should see, or should not yet."""
 RESUME = _kind("resume")
 """A task of an event loop goes on behind an ``await``; or the loop's thread behind the loop."""
+CANCELLED = _kind("cancelled")
+"""A task of an event loop goes on behind an ``await`` that was cancelled."""
 CALLBACK = _kind("callback")
 """An event loop calls what it was asked to."""
 CALL = _kind("call")

@@ -67,6 +67,7 @@ _WORDS: dict[str, tuple[str, str]] = {
     "yield": ("yields", "yield"),
     "continue": ("goes on past", "going on past"),
     "resume": ("resumes", "resume"),
+    "cancelled": ("is cancelled", "cancellation"),
     "callback": ("is called", "callback"),
     "call": ("calls", "call of"),
     "statement": ("executes a statement on", "statement on"),
@@ -98,6 +99,7 @@ _WORDS: dict[str, tuple[str, str]] = {
 _IN_COLUMNS = {
     "external": "wait for",
     "accept": "accept on",
+    "cancelled": "is cancelled",
     "send": "send on",
     "receive": "receive from",
     "poll": "look at",
@@ -106,7 +108,9 @@ _IN_COLUMNS = {
 _CHANGES = ("changes", "change of", "change")
 _WAITS_IN_RUN = ("waits in", "wait in", "wait in")
 """Of the thread that runs trio, which looks what has arrived for its tasks."""
-_WITHOUT_RESOURCE = {"begin", "end", "sleep", "yield", "choose", "execute", "resume", "callback"}
+_WITHOUT_RESOURCE = {
+    *("begin", "end", "sleep", "yield", "choose", "execute", "resume", "cancelled", "callback")
+}
 _WITHOUT_RESOURCE |= {"buffer", "fence"}
 _TASK = re.compile(r"0(\.\d+)*")
 _PRIVATE = re.compile(r"\w+\._([A-Z]\w*?)__(?=\w*[^\W_])(?!\w*__\b)")

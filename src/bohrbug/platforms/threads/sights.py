@@ -12,7 +12,7 @@ from types import FrameType
 from bohrbug.exploration.reproduction import Reproduction
 from bohrbug.exploration.result import Failure
 from bohrbug.exploration.sights import Sight, Sights, Values
-from bohrbug.model.operation import BEGIN, CALLBACK, RESUME, WAKE, TaskId
+from bohrbug.model.operation import BEGIN, CALLBACK, CANCELLED, RESUME, WAKE, TaskId
 from bohrbug.model.outcome import Frame, Outcome
 from bohrbug.paths import is_library_file
 from bohrbug.platforms.threads.plain_values import is_telling, shown
@@ -72,7 +72,7 @@ class Onlooker:
         frame = self._frames.pop(task, None)
         stack: tuple[Frame, ...] = ()
         if self._is_of_loop(execution, task):
-            if kind is RESUME:
+            if kind in (RESUME, CANCELLED):
                 frames = execution.loops.frames_of(task)
                 frame = frames[-1] if frames else None
                 stack = tuple(Frame(site_in(each.f_code, each.f_lasti)) for each in frames)

@@ -15,7 +15,7 @@ from types import CodeType, FrameType
 from typing import TYPE_CHECKING, Any
 from weakref import ref
 
-from bohrbug.model.operation import BEGIN, CALLBACK, RESUME, Kind, Operation, TaskId
+from bohrbug.model.operation import BEGIN, CALLBACK, CANCELLED, RESUME, Kind, Operation, TaskId
 from bohrbug.runtime.threads.lone import SinkOfLoneTask
 from bohrbug.runtime.threads.loops.coroutines import coroutines_of
 from bohrbug.runtime.threads.loops.ready_queue import Order
@@ -267,9 +267,19 @@ def operation_of(entry: LoopEntry) -> tuple[Kind, Any]:
     """What a task of a loop is about to do, and where it stands."""
     coroutine = coroutine_of(entry)
     if coroutine is not None:
-        return RESUME if has_begun(coroutine) else BEGIN, place_in(coroutine)
+        begun = CANCELLED if is_cancelled(entry) else RESUME
+        return begun if has_begun(coroutine) else BEGIN, place_in(coroutine)
     code = _code_of(entry.handle._callback)
     return CALLBACK, None if code is None else (code, 0)
+
+
+def is_cancelled(entry: LoopEntry) -> bool:
+    """Whether a task of asyncio goes on as what it awaits, or the task, was cancelled."""
+    handle = entry.handle
+    if handle._callback.__self__._must_cancel:
+        return True
+    awaited = handle._args[0] if handle._args else None
+    return bool(getattr(awaited, "_state", None) == "CANCELLED")
 
 
 def coroutine_of(entry: LoopEntry) -> Any:

@@ -13,7 +13,7 @@ from types import FrameType
 from typing import Any
 from weakref import ref
 
-from bohrbug.model.operation import BEGIN, RESUME, Kind, TaskId
+from bohrbug.model.operation import BEGIN, CANCELLED, RESUME, Kind, TaskId
 from bohrbug.runtime.threads.loops.coroutines import (
     Place,
     frames_of_coroutine,
@@ -121,8 +121,11 @@ class TrioTasks:
 def operation_of(trio_task: Any) -> tuple[Kind, Place | None]:
     """What a task of trio is about to do, and where it stands."""
     coroutine = trio_task.coro
-    has_begun = trio_task._schedule_points > 0
-    return RESUME if has_begun else BEGIN, place_in_program(coroutine)
+    place = place_in_program(coroutine)
+    if not trio_task._schedule_points:
+        return BEGIN, place
+    error = getattr(trio_task._next_send, "error", None)
+    return CANCELLED if type(error).__name__ == "Cancelled" else RESUME, place
 
 
 def is_of_trio_itself(trio_task: Any) -> bool:

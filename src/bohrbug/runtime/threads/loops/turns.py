@@ -31,6 +31,7 @@ from bohrbug.runtime.threads.loops.tasks import (
     bind,
     coroutine_of,
     describe,
+    is_cancelled,
     is_of_asyncio,
     loop_tasks_of,
     operation_of,
@@ -432,7 +433,7 @@ class LoopTurns:
     def _offer(self, entry: LoopEntry) -> Task:
         """The task of an entry, about to take its step."""
         task, operation = entry.task, entry.pending
-        if operation is None:
+        if operation is None or (operation.kind is RESUME and is_cancelled(entry)):
             kind, place = operation_of(entry)
             if task.host is not self._thread.host:
                 self._bind(task)
