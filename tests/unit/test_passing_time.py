@@ -443,3 +443,25 @@ def test_such_a_failure_that_comes_once_is_put_aside_too(timeouts: str) -> None:
     kinds = [caveat.kind for caveat in result.verdict.caveats]
     assert (CaveatKind.UNTIMELY in kinds) == (timeouts == "report")
     assert (CaveatKind.UNCONFIRMED in kinds) == (timeouts == "early")
+
+
+def test_who_is_to_wake_up_is_passed_over_a_few_times_only() -> None:
+    def sleeps_in_a_loop() -> None:
+        stop = threading.Event()
+        turns = 0
+
+        def loop() -> None:
+            nonlocal turns
+            while not stop.is_set():
+                turns += 1
+                time.sleep(0.1)
+
+        thread = threading.Thread(target=loop)
+        thread.start()
+        time.sleep(1)
+        stop.set()
+        thread.join()
+        # Ten, and what may be too late.
+        assert turns <= 20
+
+    assert bohrbug.explore(sleeps_in_a_loop, executions=500, strategy="random").failures == []

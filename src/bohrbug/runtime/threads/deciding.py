@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -19,7 +20,7 @@ from bohrbug.runtime.threads.clock import RealClock, VirtualClock
 from bohrbug.runtime.threads.ending import Ending
 from bohrbug.runtime.threads.fairness import Fairness
 from bohrbug.runtime.threads.outside import Outside
-from bohrbug.runtime.threads.pace import IDLE_YIELDS, LONELY_STEPS, TIME_SLICE
+from bohrbug.runtime.threads.pace import IDLE_YIELDS, LONELY_STEPS, MOST_PASSED_OVER, TIME_SLICE
 from bohrbug.runtime.threads.recorded import RecordedTrace
 from bohrbug.runtime.threads.resources import OlderObjects, ResourceState, ResourceTable
 from bohrbug.runtime.threads.settings import Settings
@@ -61,6 +62,7 @@ class Deciding:
         "_late_firing",
         "_late_timeouts",
         "_non_preemptive",
+        "_passed_over",
         "_prefix",
         "_prefix_length",
         "_reads_clock",
@@ -134,6 +136,8 @@ class Deciding:
         self._spinning = False
         self._reads_clock = False
         self._idle_yields = 0
+        # How often the timeouts of others have fired since that of a task should have.
+        self._passed_over: Counter[Task] = Counter()
         self.time_is_up = False
         self._slice_began = 0
         self.aborting = False
@@ -223,7 +227,9 @@ class Deciding:
                 if self.aborting:
                     return None
                 if can_fire is not None:
-                    return enabled, [first] if self._late_timeouts else list(can_fire), sleeping
+                    if self._late_timeouts or self._passed_over[first] >= MOST_PASSED_OVER:
+                        can_fire = [first]
+                    return enabled, list(can_fire), sleeping
             elif not self._stuck():
                 return None
 
@@ -324,8 +330,20 @@ class Deciding:
         if timed and chosen not in enabled:
             chosen.timed_out = True
             self.clock.advance_to(chosen.deadline)
+            self._pass_over(chosen, timed)
         if self.fairness.active:
             self.fairness.scheduled(chosen)
+
+    def _pass_over(self, chosen: Task, timed: list[Task]) -> None:
+        """A timeout has fired: which others should have by now."""
+        passed_over = self._passed_over
+        if len(timed) == 1 and not passed_over:
+            return
+        now = self.clock.now
+        for task in timed:
+            if task is not chosen and task.deadline is not None and task.deadline < now:
+                passed_over[task] += 1
+        passed_over.pop(chosen, None)
 
     def _stuck(self) -> bool:
         """No task can go on. True if something outside our control changed that."""

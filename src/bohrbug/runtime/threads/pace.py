@@ -41,6 +41,12 @@ LONELY_STEPS = 10 * TIME_SLICE
 LONELY_STEPS_LATER = 200
 """The same once this has happened: how many steps apart it is looked at."""
 
+MOST_PASSED_OVER = 3
+"""Timeouts of others that fire, while nobody can run, after the moment when a task was to wake up.
+
+A busy machine is late now and then.  But nobody sleeps again and again, for hours, while another
+one that slept for a second does not get its turn."""
+
 STEPS_OF_REAL_TIME = 100
 """Where time is the real one: after how many steps it is looked whether a sleeper is to wake up."""
 

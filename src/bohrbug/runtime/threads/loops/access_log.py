@@ -62,7 +62,7 @@ class LoopStep:
     parent: TaskId | None
     clock: dict[TaskId, int]
     floor: int
-    is_silent: bool
+    is_silent: bool = False
 
     def is_after(self, other: LoopStep) -> bool:
         """Whether the other step had to come first, for this one to be made."""
