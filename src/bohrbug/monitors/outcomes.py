@@ -14,6 +14,9 @@ from bohrbug.model.outcome import Abandoned, BlockedTask, Frame, Held, Outcome, 
 from bohrbug.model.site import site_of
 from bohrbug.model.trace import Trace
 
+MOST_CHARACTERS = 240
+"""Of what an exception says, in the one line that reports begin with."""
+
 
 class TaskLike(Protocol):
     """What the monitors need to know of a task."""
@@ -38,6 +41,9 @@ def exception_outcome(
     except Exception as broken:  # noqa: BLE001  (the program's own __str__)
         text = f"<str() of the exception raised {type(broken).__name__}>"
     first_line = text.strip().split("\n", 1)[0]
+    if len(first_line) > MOST_CHARACTERS:
+        # The traceback has all of them.
+        first_line = f"{first_line[:MOST_CHARACTERS]}… ({len(first_line):,} characters)"
     return Outcome(
         OutcomeKind.ASSERTION if isinstance(error, AssertionError) else OutcomeKind.EXCEPTION,
         f"{name}: {first_line}" if first_line else name,
