@@ -27,6 +27,7 @@ from bohrbug.runtime.threads.task import Task, TimeoutPolicy
 if TYPE_CHECKING:
     from bohrbug.runtime.threads.execution import Execution
 
+_real_exit = os._exit
 _real_monotonic = time.monotonic
 _real_sleep = time.sleep
 _real_getitimer = getattr(signal, "getitimer", None)
@@ -349,7 +350,7 @@ class Outside:
             code = 1
         for stream in (sys.stdout, sys.stderr):
             stream.flush()
-        os._exit(code)
+        _real_exit(code)
 
 
 class Glances:

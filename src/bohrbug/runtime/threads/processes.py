@@ -198,11 +198,12 @@ def _of_pid(args: Any) -> tuple[int, int]:
         return os.P_PID, pid
     if pid == -1:
         return os.P_ALL, 0
-    return os.P_PGID, -pid if pid else os.getpgrp()
+    return os.P_PGID, -pid if pid else _real_getpgrp()
 
 
 if hasattr(os, "waitid"):
     _real_waitid = os.waitid
+    _real_getpgrp = os.getpgrp
 
     @patches.function(os, "waitid")
     def waitid(kind: int, number: int, options: int, /) -> Any:
@@ -226,6 +227,7 @@ if hasattr(os, "waitid"):
 
 if hasattr(os, "posix_spawn"):
     _real_system = os.system
+    _real_posix_spawn = os.posix_spawn
 
     @patches.function(os, "system")
     def system(command: Any) -> int:
@@ -234,8 +236,8 @@ if hasattr(os, "posix_spawn"):
         if execution is None:
             return _real_system(command)
         execution.outside.has_children = True
-        text = os.fsdecode(command)
-        shell = os.posix_spawn("/bin/sh", ["sh", "-c", text], os.environ)
+        text = _real_fsdecode(command)
+        shell = _real_posix_spawn("/bin/sh", ["sh", "-c", text], os.environ)
         child_started(execution, shell)
         return int(os.waitpid(shell, 0)[1])
 
@@ -293,6 +295,7 @@ if hasattr(os, "register_at_fork"):
 # -- signals -----------------------------------------------------------------------------
 
 
+_real_fsdecode = os.fsdecode
 _real_signal = signal.signal
 _real_getsignal = signal.getsignal
 

@@ -14,6 +14,9 @@ from bohrbug.accelerator.plain import plain
 from bohrbug.model.operation import Resource, ResourceId, TaskId
 from bohrbug.model.site import site_of
 
+_real_basename = os.path.basename
+
+
 if TYPE_CHECKING:
     from bohrbug.runtime.threads.monitoring import PublishedClock
 
@@ -50,7 +53,7 @@ class ResourceState:
         site = site_of(self.created)
         if site is None:
             return f"{self.type} {self.id}"
-        return f"{self.type} {os.path.basename(site.filename)}:{site.line}"
+        return f"{self.type} {_real_basename(site.filename)}:{site.line}"
 
     def describe(self) -> Resource:
         """Plain data for traces."""

@@ -26,6 +26,8 @@ from bohrbug.runtime.threads.task import TimeoutPolicy
 
 patches = LatePatches()
 
+_real_getpid = os.getpid
+_real_sigpending: Any = getattr(signal, "sigpending", None)
 _real_kill = os.kill
 
 
@@ -43,7 +45,7 @@ def _wait(
 def kill(pid: int, number: int, /) -> None:
     """Stands for ``os.kill``: a signal to this process lets those go on that wait for it."""
     execution = controlled()
-    if execution is not None and pid == os.getpid() and not execution.current.inside:
+    if execution is not None and pid == _real_getpid() and not execution.current.inside:
         execution.perform(RAISE, signals_of(execution), place_of(_getframe(2)))
         if interrupts(number):
             return
@@ -69,7 +71,7 @@ if hasattr(signal, "pause"):
 
 
 def _pending(wanted: frozenset[int]) -> Callable[[], bool]:
-    return lambda: not wanted.isdisjoint(signal.sigpending())
+    return lambda: not wanted.isdisjoint(_real_sigpending())
 
 
 def _wrap(name: str) -> None:

@@ -16,6 +16,8 @@ from bohrbug.runtime.threads.data.kinds import GLOBALS, Kind, name_of
 from bohrbug.runtime.threads.data.places import Place
 from bohrbug.runtime.threads.data.shadows import IdentityKey, Shadow, shown
 
+_real_basename = os.path.basename
+
 
 class Naming(Protocol):
     """Names the objects of one execution."""
@@ -112,7 +114,7 @@ class Owner:
         site = site_of(self.place)
         if site is None:
             return self.kind.name
-        return f"{self.kind.name} {os.path.basename(site.filename)}:{site.line}"
+        return f"{self.kind.name} {_real_basename(site.filename)}:{site.line}"
 
     def _cache(self) -> str:
         """Of ``lru_cache``: by the function whose results it keeps."""

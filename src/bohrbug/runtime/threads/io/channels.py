@@ -23,8 +23,10 @@ from bohrbug.runtime.threads.resources import ResourceState
 
 RawSocket = _socket.socket
 
-# Some programs replace it by a function that complains within event loops (blockbuster).
-_listdir = os.listdir
+_real_readlink = os.readlink
+_real_fstat = os.fstat
+_real_fcntl = fcntl.fcntl
+_real_listdir = os.listdir
 
 _DESCRIPTORS = next((d for d in ("/proc/self/fd", "/dev/fd") if os.path.isdir(d)), None)
 
@@ -105,12 +107,12 @@ def is_counter(descriptor: int, mode: int) -> bool:
     """
     if stat.S_IFMT(mode) or _DESCRIPTORS is None:
         return False
-    return os.readlink(f"{_DESCRIPTORS}/{descriptor}") == "anon_inode:[eventfd]"
+    return _real_readlink(f"{_DESCRIPTORS}/{descriptor}") == "anon_inode:[eventfd]"
 
 
 def _key_of(channels: Channels, descriptor: int) -> tuple[Any, str]:
     """What both ends of a connection agree on, and its type."""
-    status = os.fstat(descriptor)
+    status = _real_fstat(descriptor)
     if stat.S_ISFIFO(status.st_mode):
         return ("pipe", status.st_ino), "pipe"
     if stat.S_ISSOCK(status.st_mode):
@@ -156,19 +158,19 @@ def own_descriptors() -> Iterable[int]:
     """The open file descriptors of this process, where the system tells them."""
     if _DESCRIPTORS is None:
         return ()
-    return [int(name) for name in _listdir(_DESCRIPTORS)]
+    return [int(name) for name in _real_listdir(_DESCRIPTORS)]
 
 
 def _has_other_pipe_end(descriptor: int, inode: int) -> bool:
     """Whether this process has open the end of a pipe opposite to ``descriptor``."""
-    own_mode = fcntl.fcntl(descriptor, fcntl.F_GETFL) & os.O_ACCMODE
+    own_mode = _real_fcntl(descriptor, fcntl.F_GETFL) & os.O_ACCMODE
     if own_mode == os.O_RDWR:
         return True
     for other in own_descriptors():
         try:
-            if os.fstat(other).st_ino != inode:
+            if _real_fstat(other).st_ino != inode:
                 continue
-            if fcntl.fcntl(other, fcntl.F_GETFL) & os.O_ACCMODE != own_mode:
+            if _real_fcntl(other, fcntl.F_GETFL) & os.O_ACCMODE != own_mode:
                 return True
         except OSError:
             # Gone since it was listed.
@@ -181,7 +183,7 @@ def reach_of(execution: Execution, descriptor: int) -> Reach:
     outside = execution.outside
     channels = channels_of(execution)
     try:
-        status = os.fstat(descriptor)
+        status = _real_fstat(descriptor)
     except OSError:
         return Reach.NEAR
     if stat.S_ISFIFO(status.st_mode):
@@ -197,7 +199,7 @@ def reach_of(execution: Execution, descriptor: int) -> Reach:
         other = pair[0] if pair[1] == status.st_ino else pair[1]
         for own in own_descriptors():
             try:
-                if os.fstat(own).st_ino == other:
+                if _real_fstat(own).st_ino == other:
                     return Reach.LOCAL
             except OSError:
                 # Gone since it was listed.

@@ -25,6 +25,10 @@ from bohrbug.runtime.threads.synchronizers import place_of
 from bohrbug.runtime.threads.task import TimeoutPolicy
 
 _real_monotonic = time.monotonic
+_real_fsdecode = os.fsdecode
+_real_readlink = os.readlink
+_real_stat = os.stat
+_split, _join = os.path.split, os.path.join
 
 _BUSY = 5
 """``SQLITE_BUSY``, without the extended codes, for which SQLite does not wait either."""
@@ -64,20 +68,44 @@ class Database:
         return state
 
 
-_databases: WeakValueDictionary[str, Database] = QuietValues()
+_databases: WeakValueDictionary[tuple[str, str], Database] = QuietValues()
 
 
 def database_of(name: Any) -> Database:
     """The database that ``connect`` is given the name of."""
-    text = os.fsdecode(name)
+    text = _real_fsdecode(name)
     if not text or (":memory:" in text and "cache=shared" not in text):
         return Database("")
+    folder, base = "", text
     if not text.startswith("file:"):
-        text = os.path.realpath(text)
-    found = _databases.get(text)
+        folder, base = _where_it_is(text)
+    found = _databases.get((folder, base))
     if found is None:
-        found = _databases[text] = Database(os.path.basename(text))
+        found = _databases[folder, base] = Database(base.rpartition("/")[2])
     return found
+
+
+_MOST_LINKS = 40
+"""Symbolic links that lead to one file: as many as Linux follows."""
+
+
+def _where_it_is(path: str) -> tuple[str, str]:
+    """What names the folder of a file, which need not be there yet, and its name in that folder.
+
+    As ``os.path.realpath``, which calls what the program may have replaced.
+    """
+    for _ in range(_MOST_LINKS):
+        folder, base = _split(path)
+        try:
+            path = _join(folder, _real_readlink(path))
+        except OSError:
+            # It is no link, or not there.
+            break
+    try:
+        status = _real_stat(folder or ".")
+    except OSError:
+        return folder, base
+    return f"{status.st_dev} {status.st_ino}", base
 
 
 class Waiting:

@@ -30,6 +30,9 @@ from bohrbug.runtime.threads.rewrite.descriptors import share_position
 from bohrbug.runtime.threads.synchronizers import place_of
 from bohrbug.runtime.threads.task import Task, TaskKilled, TimeoutPolicy
 
+_real_basename = os.path.basename
+_real_readlink = os.readlink
+_real_fstat = os.fstat
 _real_flock = fcntl.flock
 _real_lockf = fcntl.lockf
 _real_fcntl = fcntl.fcntl
@@ -67,7 +70,7 @@ class _FileLocks:
 
     def state(self, execution: Execution, descriptor: int, place: Any) -> ResourceState:
         """The resource that locking a file acts on, by whichever descriptor."""
-        status = os.fstat(descriptor)
+        status = _real_fstat(descriptor)
         key = (status.st_dev, status.st_ino)
         state = self.states.get(key)
         if state is None:
@@ -125,7 +128,7 @@ def _closed_unseen(execution: Execution, holding: Holding) -> None:
 
 def _name_of(descriptor: int) -> str:
     try:
-        return os.path.basename(os.readlink(f"/proc/self/fd/{descriptor}"))
+        return _real_basename(_real_readlink(f"/proc/self/fd/{descriptor}"))
     except OSError:
         return ""
 

@@ -24,6 +24,9 @@ from bohrbug.runtime.threads.io.channels import (
 from bohrbug.runtime.threads.io.waiting import READABLE, is_ready
 from bohrbug.runtime.threads.outside import OnItsWay
 
+_real_ioctl = fcntl.ioctl
+
+
 LONGEST = 1.5
 """Real seconds after which what is still on its way is taken to be stuck."""
 
@@ -44,7 +47,7 @@ def connections() -> Iterator[tuple[int, Any, Any]]:
 
 def _unsent(descriptor: int) -> int:
     try:
-        answer = fcntl.ioctl(descriptor, _UNSENT, b"\0" * 4)
+        answer = _real_ioctl(descriptor, _UNSENT, b"\0" * 4)
     except OSError:
         # No TCP socket, or gone since it was listed.
         return 0

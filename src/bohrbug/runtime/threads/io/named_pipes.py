@@ -31,6 +31,8 @@ from bohrbug.runtime.threads.replacement import Function
 from bohrbug.runtime.threads.synchronizers import place_of
 from bohrbug.runtime.threads.task import TaskKilled
 
+_real_set_blocking = os.set_blocking
+_real_stat = os.stat
 _real_open = os.open
 _real_close = os.close
 _real_file = builtins.open
@@ -62,7 +64,7 @@ def _inode_of_pipe(path: Any, flags: int, folder: int | None) -> int | None:
     if flags & os.O_ACCMODE == os.O_RDWR or flags & _WITHOUT_WAITING or type(path) is int:
         return None
     try:
-        status = os.stat(path, dir_fd=folder)
+        status = _real_stat(path, dir_fd=folder)
     except (OSError, TypeError, ValueError):
         # The call itself will say what is wrong with it.
         return None
@@ -102,7 +104,7 @@ class _Opening:
             execution.perform(OPEN, self._state, self._place)
         is_for_writing = self._flags & os.O_ACCMODE == os.O_WRONLY
         descriptor = self._for_writing() if is_for_writing else self._for_reading()
-        os.set_blocking(descriptor, True)
+        _real_set_blocking(descriptor, True)
         return descriptor
 
     def _for_reading(self) -> int:
@@ -173,7 +175,7 @@ def mkfifo(path: Any, mode: int = 0o666, *, dir_fd: Any = None) -> None:
     _real_mkfifo(path, mode, dir_fd=dir_fd)
     execution = controlled()
     if execution is not None:
-        pipe = _pipes.setdefault(os.stat(path, dir_fd=dir_fd).st_ino, _Pipe())
+        pipe = _pipes.setdefault(_real_stat(path, dir_fd=dir_fd).st_ino, _Pipe())
         pipe.is_made_here = True
 
 

@@ -19,6 +19,9 @@ from bohrbug.runtime.threads.io.channels import Reach, channels_of, names_of, re
 from bohrbug.runtime.threads.io.in_flight import connections
 from bohrbug.runtime.threads.outside import NobodyOutside, threads_outside
 
+_real_fstat = os.fstat
+
+
 _LOOPBACK = ("127.0.0.1", "::1")
 
 
@@ -56,7 +59,7 @@ class _End(Enum):
 
 def _end_at(execution: Execution, descriptor: int, ends: Collection[tuple[Any, Any]]) -> _End:
     try:
-        is_socket = stat.S_ISSOCK(os.fstat(descriptor).st_mode)
+        is_socket = stat.S_ISSOCK(_real_fstat(descriptor).st_mode)
     except OSError:
         # Closed by another task; its own look tells the one that waits.
         return _End.ELSEWHERE

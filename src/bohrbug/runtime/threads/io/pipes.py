@@ -18,6 +18,9 @@ from bohrbug.runtime.threads.io.waiting import READABLE, WRITABLE, await_descrip
 from bohrbug.runtime.threads.rewrite.descriptors import closed, share_position
 from bohrbug.runtime.threads.synchronizers import place_of
 
+_real_fstat = os.fstat
+_real_get_blocking = os.get_blocking
+_real_set_blocking = os.set_blocking
 _real_pipe = os.pipe
 _real_read = os.read
 _real_write = os.write
@@ -27,9 +30,9 @@ _real_close = os.close
 def _may_block(descriptor: Any) -> bool:
     """Whether reading or writing a file descriptor may have to wait for somebody."""
     try:
-        mode = os.fstat(descriptor).st_mode
+        mode = _real_fstat(descriptor).st_mode
         is_awaited = stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode) or is_counter(descriptor, mode)
-        return is_awaited and os.get_blocking(descriptor)
+        return is_awaited and _real_get_blocking(descriptor)
     except (OSError, TypeError, ValueError):
         # The call itself will say what is wrong with it.
         return False
@@ -56,13 +59,13 @@ def _write_under_control(execution: Execution, descriptor: int, data: Any, place
         written = 0
         while True:
             await_descriptor(execution, lambda: descriptor, WRITABLE, None, place, SEND)
-            os.set_blocking(descriptor, False)
+            _real_set_blocking(descriptor, False)
             try:
                 written += _real_write(descriptor, content[written:])
             except BlockingIOError:
                 continue
             finally:
-                os.set_blocking(descriptor, True)
+                _real_set_blocking(descriptor, True)
             if written >= len(content):
                 execution.current.looks.clear()
                 return written

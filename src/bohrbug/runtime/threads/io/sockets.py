@@ -31,6 +31,10 @@ from bohrbug.runtime.threads.io.waiting import (
 )
 from bohrbug.runtime.threads.recording import effect
 
+_real_strerror = os.strerror
+_real_fstat = os.fstat
+
+
 Socket = socket.socket
 
 _DONT_WAIT = getattr(socket, "MSG_DONTWAIT", 0)
@@ -256,7 +260,7 @@ def connect(self: Any, address: Any, /) -> None:
         return
     error = _connect_under_control(execution, self, address, _getframe(1))
     if error:
-        raise OSError(error, os.strerror(error))
+        raise OSError(error, _real_strerror(error))
 
 
 @patches.method(Socket, "connect_ex")
@@ -324,7 +328,7 @@ if hasattr(socket, "socketpair"):
         execution = controlled()
         if execution is not None:
             channels = channels_of(execution)
-            inodes = (os.fstat(first.fileno()).st_ino, os.fstat(second.fileno()).st_ino)
+            inodes = (_real_fstat(first.fileno()).st_ino, _real_fstat(second.fileno()).st_ino)
             channels.pairs[inodes[0]] = channels.pairs[inodes[1]] = inodes
             channels.states.pop(inodes, None)
             channel_of(execution, first.fileno(), place_outside(_getframe(1)))

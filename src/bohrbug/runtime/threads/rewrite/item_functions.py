@@ -212,11 +212,16 @@ def plain_attribute(owner: Any, name: str) -> Any:
 
 
 def held_by(owner: Any) -> list[Callable[..., Any]]:
-    """The functions in C that an object of C will call, such as the handlers of a parser."""
+    """The functions in C that an object of C will call, such as the handlers of a parser.
+
+    Not itself: a function of a library that was loaded with ``ctypes`` holds itself, and does not
+    call itself for that.
+    """
     return [
         each
         for each in gc.get_referents(owner)
-        if (type(each) is not BuiltinFunctionType or is_bound(each))
+        if each is not owner
+        and (type(each) is not BuiltinFunctionType or is_bound(each))
         and is_in_c(each)
         and not _is_iterator(each)
     ]

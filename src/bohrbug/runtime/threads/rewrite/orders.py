@@ -16,6 +16,9 @@ from bohrbug.model.site import site_of
 from bohrbug.runtime.threads.rewrite.classes import look_up, remember_class
 from bohrbug.runtime.threads.rewrite.place import Place
 
+_real_basename = os.path.basename
+
+
 SETS = frozenset({set, frozenset})
 """Classes whose iterators go by hash."""
 
@@ -70,7 +73,7 @@ def taken() -> list[str]:
         return texts
     for place in _fresh:
         site = site_of(place)
-        where = "" if site is None else f" at {os.path.basename(site.filename)}:{site.line}"
+        where = "" if site is None else f" at {_real_basename(site.filename)}:{site.line}"
         texts.append(f"the order of the set{where} as it was")
     _fresh.clear()
     return texts
