@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import itertools
 import queue
 import threading
+import weakref
 from typing import Any
 
 import pytest
@@ -339,3 +341,71 @@ def test_who_becomes_ready_together_goes_on_in_any_order(by: str) -> None:
     result = explore(main)
     assert result.verdict.kind is VerdictKind.HOLDS
     assert orders == set(itertools.permutations(range(3)))
+
+
+def test_an_execution_leaves_no_run_and_no_worker() -> None:
+    """They would pile up, and each collection between two executions would look at all of them."""
+    left: list[weakref.ref[Any]] = []
+
+    async def main() -> None:
+        left.append(weakref.ref(trio.lowlevel.current_trio_token()))
+        await trio.to_thread.run_sync(lambda: left.append(weakref.ref(threading.current_thread())))
+
+    result = bohrbug.explore(lambda: trio.run(main), executions=20)
+    assert not result.failures
+    gc.collect()
+    assert len(left) > 4
+    assert [each() for each in left if each() is not None] == []
+
+
+def test_what_a_thread_hands_to_a_run_is_ordered_before_what_the_run_does_with_it() -> None:
+    """Also if the run was awake for another thread: the second one has not told it anything."""
+
+    class Answer:
+        def __init__(self) -> None:
+            self.value = 1
+
+    async def main() -> None:
+        async with trio.open_nursery() as nursery:
+
+            async def ask() -> None:
+                answer = await trio.to_thread.run_sync(Answer)
+                assert answer.value == 1
+
+            for _ in range(2):
+                nursery.start_soon(ask)
+
+    result = explore(main, executions=60)
+    assert not result.failures
+    assert not result.races
+
+
+@pytest.mark.parametrize("idempotent", [False, True])
+def test_jobs_of_threads_come_in_the_order_in_which_they_are_handed_over(idempotent: bool) -> None:
+    turns = set()
+
+    async def main() -> None:
+        token = trio.lowlevel.current_trio_token()
+        done = trio.Event()
+        order: list[str] = []
+
+        def job(name: str) -> None:
+            order.append(name)
+            if len(order) == 2:
+                done.set()
+
+        def ask(name: str) -> None:
+            token.run_sync_soon(job, name, idempotent=idempotent)
+
+        threads = [threading.Thread(target=ask, args=(name,)) for name in "ab"]
+        for thread in threads:
+            thread.start()
+        await done.wait()
+        for thread in threads:
+            thread.join()
+        turns.add("".join(order))
+
+    result = explore(main, strategy="dpor", executions=200)
+    assert not result.failures
+    assert not result.races
+    assert turns == {"ab", "ba"}

@@ -214,7 +214,8 @@ PRIMITIVES_ON_POSIX = (
         "io.loop_shutdown",
         "io.named_pipes",
     ),
-    *("io.optional", "io.pipes", "io.selecting", "io.sockets", "io.sqlite", "io.trio_runs"),
+    *("io.optional", "io.pipes", "io.selecting", "io.sockets", "io.sqlite"),
+    *("io.trio_jobs", "io.trio_runs"),
     *("processes", "process_pools", "signal_waits", "semaphores"),
 )
 """Those that follow where there are signals and ``fork``."""

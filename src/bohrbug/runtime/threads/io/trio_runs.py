@@ -20,6 +20,7 @@ from bohrbug.runtime.threads.control import controlled
 from bohrbug.runtime.threads.execution import Execution
 from bohrbug.runtime.threads.io.handing_on import wrap_event
 from bohrbug.runtime.threads.io.patches import patches
+from bohrbug.runtime.threads.leftovers import forgotten_afterwards
 from bohrbug.runtime.threads.loops.coroutines import place_in_program
 from bohrbug.runtime.threads.loops.tasks import loop_tasks_of
 from bohrbug.runtime.threads.loops.trio_tasks import place_of_caller
@@ -31,11 +32,12 @@ TIMERS = "timers of trio as firing only when none of its tasks can go on"
 _DAY = 24 * 60 * 60
 """The longest time, in seconds, that trio waits in one go."""
 
-_runners: weakref.WeakKeyDictionary[Any, Any] = QuietDictionary()
-"""The runner, which knows all deadlines, of each manager of descriptors."""
+_runners: weakref.WeakKeyDictionary[Any, weakref.ref[Any]] = QuietDictionary()
+"""The runner, which knows all deadlines, of each manager of descriptors; it holds its manager."""
 
-_turns: weakref.WeakKeyDictionary[Any, TrioTurns] = QuietDictionary()
-"""What each runner does in the execution that it belongs to."""
+_turns: dict[Any, TrioTurns] = {}
+"""What each runner does in the execution that it belongs to, until it is closed."""
+forgotten_afterwards(_turns)
 
 
 def _turns_of(execution: Execution, runner: Any) -> TrioTurns:
@@ -176,7 +178,7 @@ def _wrap_runs(module: Any) -> None:
     @patches.method(module, "setup_runner")
     def setup_runner(*args: Any, **kwargs: Any) -> Any:
         runner = set_up(*args, **kwargs)
-        _runners[runner.io_manager] = runner
+        _runners[runner.io_manager] = weakref.ref(runner)
         return runner
 
     expire = module.Deadlines.expire
@@ -211,11 +213,12 @@ def _wrap_steps(module: Any) -> None:
     patches.add(module, "list", list_of)
     unrolled_run = module.unrolled_run
 
-    def begun(*args: Any, **kwargs: Any) -> Any:
-        turns = unrolled_run(*args, **kwargs)
+    def begun(runner: Any, *args: Any, **kwargs: Any) -> Any:
+        turns = unrolled_run(runner, *args, **kwargs)
         execution = controlled()
         if execution is not None:
-            loop_tasks_of(execution).of_trio.runs.append(weakref.ref(turns))
+            runs = loop_tasks_of(execution).of_trio.runs
+            runs.append((weakref.ref(turns), weakref.ref(runner)))
         return turns
 
     patches.add(module, "unrolled_run", begun)
@@ -235,7 +238,7 @@ def _wrap_steps(module: Any) -> None:
     @patches.method(runner_class, "close")
     def closed(self: Any) -> None:
         close(self)
-        known = _turns.get(self)
+        known = _turns.pop(self, None)
         if known is not None and controlled() is known.execution:
             known.leave()
 
@@ -320,7 +323,8 @@ def _wrap_waiting(module: Any) -> None:
 
     @patches.method(module.EpollIOManager, "get_events")
     def wrapper(self: Any, timeout: float) -> Any:
-        runner = _runners.get(self)
+        known = _runners.get(self)
+        runner = None if known is None else known()
         execution = controlled()
         if runner is None or execution is None:
             return get_events(self, timeout)
@@ -358,7 +362,8 @@ def _wrap_waiting(module: Any) -> None:
 @patches.when_imported("trio._core._thread_cache")
 def _wrap_threads(module: Any) -> None:
     """Idle threads wait for more work, for all of a process: not beyond an execution."""
-    caches: weakref.WeakKeyDictionary[Execution, Any] = QuietDictionary()
+    caches: dict[Execution, Any] = {}
+    forgotten_afterwards(caches)
     start = module.ThreadCache.start_thread_soon
 
     @patches.method(module.ThreadCache, "start_thread_soon")

@@ -7,7 +7,7 @@ their ends, which runs no code of the program, is a part of the thread that runs
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from contextlib import suppress
 from types import FrameType
 from typing import Any
@@ -31,13 +31,13 @@ class TrioTasks:
         make: makes a task of the model, from the one that starts it and the place where it does.
 
     Attributes:
-        runs: the generators by which trio makes its turns.
+        runs: the generators by which trio makes its turns, and the runners that they belong to.
         waiting: threads that wait for a run, the thread of which does other things meanwhile.
     """
 
     def __init__(self, make: Callable[[Task, Place | None], Task]) -> None:
         self._make = make
-        self.runs: list[ref[Any]] = []
+        self.runs: list[tuple[ref[Any], ref[Any]]] = []
         self.waiting: set[Task] = set()
         self._known: dict[int, tuple[OwnReference, Task]] = {}
         # Where locks were taken by those who hold them.
@@ -51,8 +51,10 @@ class TrioTasks:
         with warnings.catch_warnings():
             # To trio such a run is abandoned.
             warnings.simplefilter("ignore")
-            for reference in self.runs:
-                turns = reference()
+            for generator, runner in self.runs:
+                turns, abandoned = generator(), runner()
+                if abandoned is not None:
+                    _abandon(list(abandoned.tasks))
                 if turns is not None:
                     # It may be in the middle of a step, whose greenlet could not be unwound.
                     with suppress(BaseException):
@@ -162,3 +164,28 @@ def place_of_caller(frame: FrameType | None) -> Place | None:
     while frame is not None and is_of_library(frame.f_globals):
         frame = frame.f_back
     return None if frame is None else (frame.f_code, frame.f_lasti)
+
+
+def _abandon(trio_tasks: Collection[Any]) -> None:
+    """End what the tasks of an abandoned run have begun, as the interpreter would, but in silence.
+
+    Else it would do so with errors that nobody can catch, whenever they die.
+    """
+    nurseries = [nursery for each in trio_tasks for nursery in each.child_nurseries]
+    for trio_task in trio_tasks:
+        _end_coroutine(trio_task.coro)
+    for nursery in nurseries:
+        # A nursery that dies with tasks in it complains.
+        nursery._children.clear()
+
+
+_MOST_CLOSES = 10
+"""How often a coroutine may wait again that is told to end: a nursery does so in each ``with``."""
+
+
+def _end_coroutine(coroutine: Any) -> None:
+    for _ in range(_MOST_CLOSES):
+        if getattr(coroutine, "cr_frame", None) is None:
+            return
+        with suppress(BaseException):
+            coroutine.close()
