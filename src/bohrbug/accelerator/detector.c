@@ -193,7 +193,10 @@ look_at_one(Access *access, Earlier *earlier, bool first_is_write)
         access->index, access->place, access->is_write ? Py_True : Py_False);
     if (conflict == NULL)
         return -1;
-    Py_SETREF(access->conflict, conflict);
+    if (conflict == Py_None)
+        Py_DECREF(conflict);
+    else
+        Py_SETREF(access->conflict, conflict);
     return 0;
 }
 

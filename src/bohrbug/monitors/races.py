@@ -20,6 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 from bohrbug.accelerator import native
 from bohrbug.model.operation import READ, WRITE, Kind, Operation, TaskId
@@ -74,11 +75,14 @@ class RaceDetector(Clocks):
         locks_held: returns what a running task holds.
         known: pairs of places that raced in earlier executions; their stacks
             are not taken again.  Pairs that are found are added.
+        finalizes: whether the running code, at a place, is the finalizer of an object, which
+            comes after all that others have done with that object.
     """
 
     __slots__ = (
         "_places",
         "conflicts",
+        "finalizes",
         "known",
         "locks_held",
         "racy_places",
@@ -91,8 +95,10 @@ class RaceDetector(Clocks):
         stack: Callable[[int], tuple[Frame, ...]] | None = None,
         locks_held: Callable[[int], tuple[Held, ...]] | None = None,
         known: set[Pair] | None = None,
+        finalizes: Callable[[Any, Place], bool] | None = None,
     ) -> None:
         super().__init__()
+        self.finalizes = finalizes
         self.stack = stack
         self.locks_held = locks_held
         self.known: set[Pair] = set() if known is None else known
@@ -246,9 +252,10 @@ class RaceDetector(Clocks):
                     else:
                         ordered.append(key)
             else:
-                conflict = self._race(
+                found = self._race(
                     shadow, task, identity, first_is_write, index, place, second_is_write
                 )
+                conflict = found or conflict
         if ordered is not None:
             for key in ordered:
                 del accesses[key]
@@ -263,7 +270,9 @@ class RaceDetector(Clocks):
         second_task: int,
         second_place: Place,
         second_is_write: bool,
-    ) -> Conflict:
+    ) -> Conflict | None:
+        if self.finalizes is not None and self.finalizes(shadow.owner.target(), second_place):
+            return None
         second_identity = id(second_place)
         if first_identity < second_identity:
             pair = (first_identity, second_identity)

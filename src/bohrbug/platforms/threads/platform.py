@@ -30,6 +30,7 @@ from bohrbug.monitors.weak_order import PossibleRace, WeakDetector
 from bohrbug.monitors.witness import Witness
 from bohrbug.platforms.threads.explaining import ThreadExplainer
 from bohrbug.runtime.threads.execution import Execution
+from bohrbug.runtime.threads.finalizing import finalizes
 from bohrbug.runtime.threads.loops.logged import TellingOfLogged, TellsOfLogged
 from bohrbug.runtime.threads.monitoring import Visitor
 from bohrbug.runtime.threads.rewrite.scope import Scope
@@ -52,7 +53,7 @@ class KnownRaces:
 
     def detector(self, execution: Execution) -> RaceDetector:
         """A race detector for one execution."""
-        return RaceDetector(*_looks(execution), self.pairs)
+        return RaceDetector(*_looks(execution), self.pairs, finalizes)
 
 
 def _looks(
