@@ -33,6 +33,9 @@ class _Kept:
 KNOWN_DICTS: dict[int, Callable[[], Any]] = {}
 """The owners of dicts, by ``id(dict)``; most programs never have one."""
 
+_kept: set[int] = set()
+"""The keys of those that are kept: what is let go of after each execution is not looked for."""
+
 _MOST = 4096
 
 
@@ -43,19 +46,23 @@ def remember_dict(owner: Any) -> None:
     namespace = _namespace(owner)
     if namespace is None:
         return
+    key = id(namespace)
     try:
         reference: Callable[[], Any] = weakref.ref(owner)
+        _kept.discard(key)
     except TypeError:
         reference = _Kept(owner)
+        _kept.add(key)
     if _length(KNOWN_DICTS) >= _MOST:
         del KNOWN_DICTS[next(iter(KNOWN_DICTS))]
-    KNOWN_DICTS[id(namespace)] = reference
+    KNOWN_DICTS[key] = reference
 
 
 def let_owners_go() -> None:
     """At the end of an execution: let go of objects that can't be referenced weakly."""
-    for key in [key for key, reference in KNOWN_DICTS.items() if type(reference) is _Kept]:
-        del KNOWN_DICTS[key]
+    for key in _kept:
+        KNOWN_DICTS.pop(key, None)
+    _kept.clear()
 
 
 def _namespace(owner: Any) -> Any:
