@@ -8,12 +8,17 @@ import heapq
 import operator
 import sys
 import threading
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import pytest
 
 from bohrbug.runtime.threads.rewrite import Place, Rewriter, set_sink
+from bohrbug.runtime.threads.rewrite.instance_dicts import (
+    let_owners_go,
+    owner_of_dict,
+    remember_dict,
+)
 from bohrbug.runtime.threads.rewrite.scope import Scope
 from tests.unit.rewriting import REWRITER, Box, Point, Recorder, Slotted, told
 
@@ -350,3 +355,21 @@ def test_nested_functions_and_class_bodies() -> None:
 
     accesses = [access for access in told(body, box=Box()) if "box" in access]
     assert accesses == ["read box.value"] * 4
+
+
+def test_owners_of_dicts_that_are_kept_go_after_an_execution() -> None:
+    class Owner:
+        pass
+
+    kept, weakly_known = SimpleNamespace(), Owner()
+    for owner in (kept, weakly_known):
+        remember_dict(owner)
+        assert owner_of_dict(vars(owner)) is owner
+    let_owners_go()
+    assert owner_of_dict(vars(kept)) is None
+    assert owner_of_dict(vars(weakly_known)) is weakly_known
+    # In the next execution it is known again.
+    remember_dict(kept)
+    assert owner_of_dict(vars(kept)) is kept
+    let_owners_go()
+    assert owner_of_dict(vars(kept)) is None
