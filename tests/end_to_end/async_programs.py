@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from .conftest import ASYNC_PLUGINS, Ended, Folder
+from .conftest import ASYNC_PLUGINS, Ended, Folder, left_out
 
 RACE = """
     count = 0
@@ -30,8 +30,7 @@ class AsyncFolder(Folder):
 
     def explore(self, *arguments: str, plugin: str) -> Ended:
         wanted = plugin.split()
-        others = [name for name in ("hypothesispytest", *ASYNC_PLUGINS) if name not in wanted]
-        options = " ".join(f"-p no:{name}" for name in others)
+        options = left_out(*(name for name in ASYNC_PLUGINS if name not in wanted))
         if "asyncio" in wanted:
             options += " -o asyncio_default_fixture_loop_scope=function"
         options += " --bohrbug --bohrbug-causes=0 --bohrbug-no-minimise -W error"

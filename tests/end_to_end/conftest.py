@@ -18,6 +18,15 @@ import pytest
 ASYNC_PLUGINS = ("asyncio", "anyio", "trio", "aiohttp")
 """Plugins for async tests, by the names under which pytest loads them."""
 
+
+def left_out(*plugins: str) -> str:
+    """Options of pytest that leave out plugins, beside that of hypothesis.
+
+    These take longer to load than most tests of whole commands run.
+    """
+    return " ".join(f"-p no:{name}" for name in ("hypothesispytest", *plugins))
+
+
 SECONDS = 120
 """After which a child process is taken to hang."""
 
@@ -155,6 +164,4 @@ def _plugin_is_installed() -> bool:
 
 @pytest.fixture
 def folder(tmp_path: Path, environment: dict[str, str]) -> Folder:
-    # Plugins that hardly any test here is about take longer to load than most of them run.
-    left_out = " ".join(f"-p no:{name}" for name in ("hypothesispytest", *ASYNC_PLUGINS))
-    return Folder(tmp_path, environment | {"PYTEST_ADDOPTS": left_out})
+    return Folder(tmp_path, environment | {"PYTEST_ADDOPTS": left_out(*ASYNC_PLUGINS)})

@@ -20,7 +20,7 @@ from pathlib import Path
 import pytest
 
 from tests.documentation import BLOCKS, ROOT
-from tests.end_to_end.conftest import SECONDS
+from tests.end_to_end.conftest import SECONDS, left_out
 from tests.native.building import need_native
 
 PROGRAMS = Path(__file__).parent / "documented"
@@ -219,7 +219,7 @@ class Console:
         self._environment = environment | {
             "COLUMNS": str(columns),
             "PATH": f"{scripts}{os.pathsep}{environment['PATH']}",
-            "PYTEST_ADDOPTS": "-p no:hypothesispytest -p no:cacheprovider",
+            "PYTEST_ADDOPTS": f"{left_out('anyio', 'trio')} -p no:cacheprovider",
         }
         # What is installed, as for a user.
         del self._environment["PYTHONPATH"]

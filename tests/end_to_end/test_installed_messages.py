@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from .conftest import SECONDS, Ended, Folder
+from .conftest import ASYNC_PLUGINS, SECONDS, Ended, Folder, left_out
 
 SOURCE = Path(__file__).parent.parent.parent / "src" / "bohrbug"
 BENCHMARKS = Path(__file__).parent.parent.parent / "benchmarks" / "messages"
@@ -63,7 +63,7 @@ def python(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def installed(tmp_path: Path, environment: dict[str, str], python: Path) -> Installed:
-    ours = environment | {"PYTEST_ADDOPTS": "-p no:hypothesispytest"}
+    ours = environment | {"PYTEST_ADDOPTS": left_out(*ASYNC_PLUGINS)}
     del ours["PYTHONPATH"]
     folder = Installed(tmp_path, ours)
     folder.python = python
