@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -137,7 +136,7 @@ class Deciding:
         self._reads_clock = False
         self._idle_yields = 0
         # How often the timeouts of others have fired since that of a task should have.
-        self._passed_over: Counter[Task] = Counter()
+        self._passed_over: dict[Task, int] = {}
         self.time_is_up = False
         self._slice_began = 0
         self.aborting = False
@@ -227,7 +226,7 @@ class Deciding:
                 if self.aborting:
                     return None
                 if can_fire is not None:
-                    if self._late_timeouts or self._passed_over[first] >= MOST_PASSED_OVER:
+                    if self._late_timeouts or self._passed_over.get(first, 0) >= MOST_PASSED_OVER:
                         can_fire = [first]
                     return enabled, list(can_fire), sleeping
             elif not self._stuck():
@@ -337,12 +336,14 @@ class Deciding:
     def _pass_over(self, chosen: Task, timed: list[Task]) -> None:
         """A timeout has fired: which others should have by now."""
         passed_over = self._passed_over
-        if len(timed) == 1 and not passed_over:
+        if len(timed) == 1:
+            if passed_over:
+                passed_over.pop(chosen, None)
             return
         now = self.clock.now
         for task in timed:
             if task is not chosen and task.deadline is not None and task.deadline < now:
-                passed_over[task] += 1
+                passed_over[task] = passed_over.get(task, 0) + 1
         passed_over.pop(chosen, None)
 
     def _stuck(self) -> bool:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from bohrbug.runtime.threads.execution import Execution
 
 JUMPS_PER_LOOK = 100
-"""How often virtual time jumps, as no task is enabled, from one look at the tasks to the next."""
+"""How often virtual time jumps from one look at the tasks to the next, when none is enabled."""
 
 QUIET_LOOKS = 2
 """Looks in a row that find all as it was at the one before, after which nothing ever changes."""
@@ -56,17 +56,16 @@ class _Look(NamedTuple):
 
 
 class Idling:
-    """The jumps of virtual time in one execution.
+    """What the looks at the tasks of one execution have found.
 
     Parameters:
         execution: the execution.
     """
 
-    __slots__ = ("_before", "_execution", "_jumps", "_looks", "_pollers", "_quiet", "_since")
+    __slots__ = ("_before", "_execution", "_looks", "_pollers", "_quiet", "_since")
 
     def __init__(self, execution: Execution) -> None:
         self._execution = execution
-        self._jumps = 0
         self._before: _Look | None = None
         # Of the looks in a row that found the same tasks going on: which these are, how many
         # looks, since when, and how many of the last ones found that nothing had changed.
@@ -81,10 +80,10 @@ class Idling:
         self._looks = self._quiet = 0
 
     def outcome(self) -> Outcome | None:
-        """Virtual time is about to jump; the outcome, if nobody will ever come any further."""
-        self._jumps += 1
-        if self._jumps % JUMPS_PER_LOOK:
-            return None
+        """Virtual time is about to jump; the outcome, if nobody will ever come any further.
+
+        To be asked once in :data:`JUMPS_PER_LOOK` jumps.
+        """
         self._look()
         if self._quiet < QUIET_LOOKS:
             seconds = self._execution.clock.now - self._since

@@ -21,7 +21,7 @@ from bohrbug.model.operation import SLEEP
 from bohrbug.model.outcome import Outcome, OutcomeKind
 from bohrbug.runtime.threads import control
 from bohrbug.runtime.threads.arrivals import Arrivals
-from bohrbug.runtime.threads.idling import Idling
+from bohrbug.runtime.threads.idling import JUMPS_PER_LOOK, Idling
 from bohrbug.runtime.threads.task import Task, TimeoutPolicy
 
 if TYPE_CHECKING:
@@ -105,7 +105,7 @@ class Outside:
 
     def __init__(self, execution: Execution) -> None:
         self._execution = execution
-        # Once virtual time has jumped.
+        # Once virtual time has jumped often.
         self._idling: Idling | None = None
         # The test set an alarm; whether it is still to come is asked when it matters.
         self.alarm_set = False
@@ -171,7 +171,8 @@ class Outside:
                 return None
             if (external or lag) and self.wait(lag, external_only=True):
                 return None
-            return None if self._is_idle_for_ever() else timed
+            is_look_due = execution.clock.jumps % JUMPS_PER_LOOK == JUMPS_PER_LOOK - 1
+            return None if is_look_due and self._is_idle_for_ever() else timed
         if self.wait(min(ahead, max(patience, alarm)), external_only=True):
             return None
         if first.firing is TimeoutPolicy.IN_REAL_TIME and ahead > patience:
