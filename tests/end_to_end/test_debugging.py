@@ -272,3 +272,27 @@ def test_a_timeout_that_fires_early_is_a_stop(folder: Folder) -> None:
     )
     assert said[3].startswith("Task 0.1 (Thread-1, Event.set) is ready: the plan runs task 0 (Main")
     assert "reproduced in 1 of 1 replay" in done.out
+
+
+MONITORED = """
+import queue
+import threading
+
+def test_monitored():
+    stop, items = threading.Event(), queue.Queue()
+
+    def monitor():
+        while not stop.wait(0.1):
+            pass
+
+    threading.Thread(target=monitor, daemon=True).start()
+    items.get()
+    stop.set()
+"""
+
+
+def test_pdb_stops_where_a_task_waits_for_ever_beside_one_that_goes_on(folder: Folder) -> None:
+    file = str(folder.write_failing("program.py", MONITORED, "program:test_monitored"))
+    done = folder.bohrbug("replay", "--pdb", file, stdin="p type(items)\nc\n")
+    assert "No task can go on: task 0 waits for ever. Task 0 waits here." in done.out
+    assert "queue.Queue" in done.out

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Collection, Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Protocol
@@ -25,7 +25,8 @@ from bohrbug.exploration.replaying import Edit, Replay, executed, repeated
 from bohrbug.exploration.reproduction import Reproduction
 from bohrbug.exploration.result import Failure, Interpreter
 from bohrbug.model.conditions import PlaceKey, place_key
-from bohrbug.model.outcome import Outcome
+from bohrbug.model.operation import TaskId
+from bohrbug.model.outcome import Outcome, OutcomeKind
 from bohrbug.model.plan import Aligned, Plan
 from bohrbug.model.trace import Trace
 from bohrbug.platforms.threads.explaining import ThreadExplainer
@@ -356,10 +357,23 @@ class _Watched(ThreadExplainer):
     def stuck(self, execution: Execution) -> Outcome:
         """No task can go on."""
         outcome = super().stuck(execution)
+        self._stop_at(execution, outcome)
+        return outcome
+
+    def idle(
+        self, execution: Execution, pollers: Collection[TaskId], is_certain: bool
+    ) -> Outcome | None:
+        """Only those who poll go on."""
+        outcome = super().idle(execution, pollers, is_certain)
+        # If it is somebody outside who is waited for, he may still come.
+        if outcome is not None and outcome.kind is not OutcomeKind.HANG:
+            self._stop_at(execution, outcome)
+        return outcome
+
+    def _stop_at(self, execution: Execution, outcome: Outcome) -> None:
         if self.active and self._debugger is not None:
             execution.suspended += 1
             try:
                 self._debugger.stuck(execution, outcome)
             finally:
                 execution.suspended -= 1
-        return outcome
