@@ -45,10 +45,10 @@ ONE_ORDER = {
     f" the resume ({at('deposit', SLEEP)}) in task 0.1.1 (Account.deposit)",
     trio_faults.lost_wakeup: f"the resume ({at('notifier', SLEEP)}) in task 0.1.2 (notifier) comes"
     f" before the resume ({at('waiter', SLEEP)}) in task 0.1.1 (waiter)",
-    trio_faults.lost_slot: "the beginning of task 0.1.1 (cancel) comes before the 1st resume"
+    trio_faults.lost_slot: "the beginning of task 0.1.1 (cancel) comes before the resume"
     f" ({at('get', SLEEP)}) in task 0.1 (main)",
     trio_faults.fails_in_a_nursery: f"the resume ({at('send', SLEEP)}) in task 0.1.2 (send) comes"
-    f" before the 1st resume ({at('connect', SLEEP)}) in task 0.1.1 (connect)",
+    f" before the resume ({at('connect', SLEEP)}) in task 0.1.1 (connect)",
 }
 
 

@@ -10,6 +10,7 @@ from bohrbug.model.operation import (
     OUTSIDE,
     PUT,
     RELEASE,
+    RESUME,
     Operation,
     TaskId,
 )
@@ -44,5 +45,5 @@ class StepsOfLoops:
         if self._trio.is_own(task, operation.kind, operation.resource, site):
             return True
         if site is None:
-            return operation.kind in (CALLBACK, EXTERNAL)
+            return operation.kind in (CALLBACK, EXTERNAL, RESUME)
         return operation.kind in _PASSING_ON and is_loop_file(site.filename)
