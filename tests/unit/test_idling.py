@@ -509,6 +509,33 @@ def test_a_child_may_change_what_is_looked_at(tmp_path: Path) -> None:
     assert bohrbug.explore(partial(beside_a_child, tmp_path), executions=1).failures == []
 
 
+def test_a_real_thread_may_let_one_go_on() -> None:
+    source, sink = os.pipe()
+    answered = threading.Event()
+
+    def answers() -> None:
+        while os.read(source, 1):
+            time.sleep(0.2)
+            answered.set()
+
+    def asks() -> None:
+        answered.clear()
+        stop = threading.Event()
+        polling(stop)
+        os.write(sink, b"?")
+        answered.wait()
+        stop.set()
+
+    real = threading.Thread(target=answers)
+    real.start()
+    try:
+        assert bohrbug.explore(asks, executions=1).failures == []
+    finally:
+        os.close(sink)
+        real.join()
+        os.close(source)
+
+
 CORRECT: list[Callable[[], None]] = [
     counted_nested,
     counted_by_class,

@@ -189,13 +189,14 @@ class Outside:
         if self._idling is None:
             self._idling = Idling(execution)
         outcome = self._idling.outcome()
-        if outcome is not None and outcome.kind is OutcomeKind.HANG:
-            if self._somebody_comes():
-                self._idling.forget()
-                return False
-            outcome = self._idling.explain()
         if outcome is None:
             return False
+        is_outside = outcome.kind is OutcomeKind.HANG
+        if self._somebody_comes() if is_outside else self._a_thread_outside_helps():
+            self._idling.forget()
+            return False
+        if is_outside:
+            outcome = self._idling.explain() or outcome
         execution.ending.decide(outcome, evict_root=True)
         return True
 
@@ -241,16 +242,21 @@ class Outside:
 
     def wait_when_stuck(self) -> bool:
         """No task can go on. True if something outside changed that."""
-        global _fruitless
         execution = self._execution
-        patience = execution.settings.external_patience
         alarm = self.alarm()
         if alarm and self.wait(alarm + 1.0, external_only=False):
             return True
         if any(task.external for task in execution.alive):
             return self._somebody_comes()
+        return self._a_thread_outside_helps()
+
+    def _a_thread_outside_helps(self) -> bool:
+        """Give real threads that the program started the time to let a task go on."""
+        global _fruitless
+        execution = self._execution
         if not threads_outside(execution):
             return False
+        patience = execution.settings.external_patience
         idle = _fruitless >= FRUITLESS_WAITS
         if self.wait(SHORT_PATIENCE if idle else min(patience, THREADS_PATIENCE), False):
             _fruitless = 0
