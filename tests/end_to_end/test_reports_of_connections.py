@@ -194,6 +194,37 @@ def test_streams_of_asyncio_that_wait_for_each_other_are_a_deadlock(folder: Fold
     assert "(answers) waits for StreamReader" in done.out
 
 
+ECHO = """
+import socket
+import socketserver
+import threading
+
+class Echo(socketserver.StreamRequestHandler):
+    def handle(self):
+        self.wfile.write(self.rfile.readline())
+
+def main():
+    with socketserver.ThreadingTCPServer(("127.0.0.1", 0), Echo) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        with socket.create_connection(server.server_address) as client:
+            client.sendall(b"no newline")
+            client.recv(1)
+        server.shutdown()
+        thread.join()
+"""
+
+
+def test_client_and_handler_beside_a_server_that_polls_are_a_deadlock(folder: Folder) -> None:
+    folder.write("echo.py", ECHO)
+    done = folder.bohrbug("run", "--causes", "0", "echo.py:main")
+    assert done.code == 1
+    assert "Deadlock: 2 tasks wait and nobody is left to wake them" in done.out
+    words = " ".join(done.out.split())
+    assert "Task 0 (MainThread, test) waits for connection client" in words
+    assert "only repeats its steps and wakes nobody" in words
+
+
 def test_server_for_whom_nobody_comes_is_no_deadlock() -> None:
     """Somebody outside may come, if not here."""
 

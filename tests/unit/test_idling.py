@@ -6,8 +6,6 @@ import asyncio
 import itertools
 import os
 import queue
-import socket
-import socketserver
 import subprocess
 import threading
 import time
@@ -89,22 +87,6 @@ def locks_in_a_circle() -> None:
     stop.set()
 
 
-class Echo(socketserver.StreamRequestHandler):
-    def handle(self) -> None:
-        self.wfile.write(self.rfile.readline())
-
-
-def server_waits_for_the_end_of_the_line() -> None:
-    with socketserver.ThreadingTCPServer(("127.0.0.1", 0), Echo) as server:
-        thread = threading.Thread(target=server.serve_forever)
-        thread.start()
-        with socket.create_connection(server.server_address) as client:
-            client.sendall(b"no newline")
-            client.recv(1)
-        server.shutdown()
-        thread.join()
-
-
 async def heartbeat() -> None:
     while True:
         await asyncio.sleep(1)
@@ -153,7 +135,6 @@ DEADLOCKED: list[Callable[[], None]] = [
     waits_beside_one_that_wants_to_work,
     waits_beside_several,
     locks_in_a_circle,
-    server_waits_for_the_end_of_the_line,
     nobody_puts_on_a_loop,
     loop_locks_in_a_circle,
     nobody_sets_in_trio,
