@@ -16,8 +16,9 @@ import bohrbug
 from bohrbug.exploration.result import VerdictKind
 from bohrbug.exploration.verdicts import CaveatKind
 from bohrbug.model.outcome import OutcomeKind
-from bohrbug.runtime.threads import clock
+from bohrbug.runtime.threads import clock, control
 from bohrbug.runtime.threads.clock import LONGEST_ADVANCE, MOST_READINGS
+from bohrbug.runtime.threads.task import Task
 from bohrbug.runtime.threads.timing import SHORTEST_SLEEP
 
 TIMEOUTS = ("early", "late")
@@ -465,3 +466,20 @@ def test_who_is_to_wake_up_is_passed_over_a_few_times_only() -> None:
         assert turns <= 16
 
     assert bohrbug.explore(sleeps_in_a_loop, executions=100, strategy="dfs").failures == []
+
+
+def test_how_often_who_is_to_wake_up_was_passed_over_counts_for_one_wait() -> None:
+    """Else a task that something else has woken would have to go first in a later wait."""
+
+    def passes_over() -> None:
+        execution = control.controlled()
+        assert execution is not None
+        sleeper, other = Task("0.8", 8, 0), Task("0.9", 9, 0)
+        sleeper.deadline, other.deadline = -2.0, -1.0
+        for _ in range(3):
+            execution._pass_over(other, [sleeper, other])
+        assert execution._times_passed_over(sleeper) == 3
+        sleeper.deadline = 1.0
+        assert execution._times_passed_over(sleeper) == 0
+
+    assert bohrbug.explore(passes_over, executions=1).failures == []

@@ -135,8 +135,8 @@ class Deciding:
         self._spinning = False
         self._reads_clock = False
         self._idle_yields = 0
-        # How often the timeouts of others have fired since that of a task should have.
-        self._passed_over: dict[Task, int] = {}
+        # By task: its deadline, and how often the timeouts of others have fired since then.
+        self._passed_over: dict[Task, tuple[float, int]] = {}
         self.time_is_up = False
         self._slice_began = 0
         self.aborting = False
@@ -226,7 +226,7 @@ class Deciding:
                 if self.aborting:
                     return None
                 if can_fire is not None:
-                    if self._late_timeouts or self._passed_over.get(first, 0) >= MOST_PASSED_OVER:
+                    if self._late_timeouts or self._times_passed_over(first) >= MOST_PASSED_OVER:
                         can_fire = [first]
                     return enabled, list(can_fire), sleeping
             elif not self._stuck():
@@ -335,16 +335,17 @@ class Deciding:
 
     def _pass_over(self, chosen: Task, timed: list[Task]) -> None:
         """A timeout has fired: which others should have by now."""
-        passed_over = self._passed_over
         if len(timed) == 1:
-            if passed_over:
-                passed_over.pop(chosen, None)
             return
         now = self.clock.now
         for task in timed:
             if task is not chosen and task.deadline is not None and task.deadline < now:
-                passed_over[task] = passed_over.get(task, 0) + 1
-        passed_over.pop(chosen, None)
+                self._passed_over[task] = task.deadline, self._times_passed_over(task) + 1
+
+    def _times_passed_over(self, task: Task) -> int:
+        """In this wait: it may have been woken from an earlier one by something else."""
+        deadline, times = self._passed_over.get(task, (None, 0))
+        return times if deadline == task.deadline else 0
 
     def _stuck(self) -> bool:
         """No task can go on. True if something outside our control changed that."""
