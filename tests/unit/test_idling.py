@@ -7,8 +7,10 @@ import itertools
 import os
 import queue
 import subprocess
+import sys
 import threading
 import time
+import weakref
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
@@ -204,6 +206,46 @@ def test_nobody_waits_for_more_than_an_hour(test: Callable[[], None]) -> None:
     assert len(failure.trace) > MOST_STEPS / 2
 
 
+class OutOfContext:
+    """A proxy such as those of web frameworks."""
+
+    @property  # type: ignore[misc]
+    def __class__(self) -> type:
+        raise RuntimeError("working outside of context")
+
+
+class OfNoSize(set[int]):
+    def __len__(self) -> int:
+        raise RuntimeError("code of the program")
+
+
+class Dies:
+    pass
+
+
+def released_view() -> memoryview:
+    view = memoryview(b"abc")
+    view.release()
+    return view
+
+
+@pytest.mark.parametrize(
+    "held", [OutOfContext, OfNoSize, lambda: weakref.proxy(Dies()), released_view]
+)
+def test_to_look_runs_no_code_of_the_program(held: Callable[[], object]) -> None:
+    def waits_beside_one_that_holds_it() -> None:
+        def monitor(kept: object = held()) -> None:
+            while True:
+                time.sleep(0.5)
+
+        threading.Thread(target=monitor, daemon=True).start()
+        threading.Event().wait()
+
+    failure = explored(waits_beside_one_that_holds_it)
+    assert failure.outcome.kind is OutcomeKind.DEADLOCK
+    assert len(failure.trace) < MOST_STEPS
+
+
 # -- who waits for a poller only ----------------------------------------------------------
 
 
@@ -221,12 +263,25 @@ def main_task_polls() -> None:
     asyncio.run(main())
 
 
+def waits_for_many_in_a_row() -> None:
+    last = polling(threading.Event())
+    for _ in range(2 * sys.getrecursionlimit()):
+        thread = threading.Thread(target=last.join, daemon=True)
+        thread.start()
+        last = thread
+    last.join()
+
+
 @pytest.mark.parametrize("test", [forgets_to_stop, main_task_polls])
 def test_to_wait_for_a_poller_is_a_livelock(test: Callable[[], None]) -> None:
     failure = explored(test)
     assert failure.outcome.kind is OutcomeKind.LIVELOCK
     assert "nothing ever changes" in failure.outcome.message
     assert len(failure.trace) < MOST_STEPS
+
+
+def test_a_long_row_of_those_who_wait_for_a_poller_is_a_livelock() -> None:
+    assert explored(waits_for_many_in_a_row).outcome.kind is OutcomeKind.LIVELOCK
 
 
 def polls_alone() -> None:

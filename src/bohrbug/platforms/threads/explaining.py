@@ -63,11 +63,16 @@ class ThreadExplainer:
     def _stuck(self, execution: Execution, waits: Sequence[_Waiting]) -> Outcome:
         """The outcome where these tasks wait for ever."""
         test_has_ended = execution.ending.root_is_exiting
+        # A daemon's loop may bring what others wait for.
+        hosts = dict.fromkeys(each.task.host for each in waits if each.task.host is not None)
+        if execution.loops is not None:
+            hosts |= dict.fromkeys(execution.loops.of_trio.waiting)
         if test_has_ended:
             waits = [each for each in waits if not each.task.daemon]
+        threads = [each.task for each in waits if each.task.host is None]
         outside = [
             f"task {task.id}: {task.waits_for.label}"
-            for task in dict.fromkeys(each.thread for each in waits)
+            for task in (*threads, *hosts)
             if task.external
         ]
         failed = [] if execution.loops is None else execution.loops.failed()
@@ -88,11 +93,11 @@ class ThreadExplainer:
     ) -> Outcome | None:
         """Only the timeouts of some tasks still fire; see :class:`.monitoring.Explainer`."""
         waits = [each for each in _waits_in(execution) if each.task.id not in pollers]
-        holders = {each.task.id: each.holders for each in waits}
-        if any(_waits_for_ever(task, holders) for task in _whose_end_is_needed(execution)):
+        stuck = _stuck_for_ever({each.task.id: each.holders for each in waits})
+        if not stuck.isdisjoint(_whose_end_is_needed(execution)):
             outcome = self._stuck(execution, waits)
             if outcome.kind is OutcomeKind.HANG:
-                # It goes on, if somebody comes; the trace is not read before it is complete.
+                # It may go on, if somebody comes: the trace is not read before it is complete.
                 return outcome
             return replace(outcome, repeating=repeating_section(execution.trace))
         if is_certain and (waits or len(pollers) > 1):
@@ -153,23 +158,16 @@ def _whose_end_is_needed(execution: Execution) -> list[TaskId]:
     ]
 
 
-def _waits_for_ever(
-    task: TaskId, holders: Mapping[TaskId, Sequence[TaskId]], path: tuple[TaskId, ...] = ()
-) -> bool:
-    """Whether what a task waits for does not depend on those who are not of the waiting ones.
+def _stuck_for_ever(holders: Mapping[TaskId, Sequence[TaskId]]) -> set[TaskId]:
+    """Those of the waiting tasks that others, which do not wait for ever, can't let go on.
 
     Parameters:
-        task: the task.
         holders: by each task that waits those that it waits for, as far as they are known.
-        path: those that wait for it.
     """
-    if task not in holders:
-        return False
-    if not holders[task]:
-        return True
-    return any(
-        each in path or _waits_for_ever(each, holders, (*path, task)) for each in holders[task]
-    )
+    stuck = set(holders)
+    while free := {task for task in stuck if holders[task] and stuck.isdisjoint(holders[task])}:
+        stuck -= free
+    return stuck
 
 
 def _how_they_failed(failed: Sequence[tuple[Task, BaseException]], kept: Sequence[str]) -> str:
@@ -233,11 +231,6 @@ class _Waiting:
         self.stack = stack
         # Beside what the task is known to hold.
         self.holding = holding
-
-    @property
-    def thread(self) -> Task:
-        """In which it waits."""
-        return self.task.host or self.task
 
     def key(self) -> tuple[object, ...]:
         """What :meth:`described` depends on; ids of what it keeps, for what is slow to hash."""

@@ -365,7 +365,7 @@ class _Watched(ThreadExplainer):
     ) -> Outcome | None:
         """Only those who poll go on."""
         outcome = super().idle(execution, pollers, is_certain)
-        # If it is somebody outside who is waited for, he may still come.
+        # Somebody outside may still come, if that is who is waited for.
         if outcome is not None and outcome.kind is not OutcomeKind.HANG:
             self._stop_at(execution, outcome)
         return outcome

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from bohrbug.model.operation import TaskId
 from bohrbug.runtime.threads.loops.coroutines import frames_of_coroutine
 from bohrbug.runtime.threads.task import Task
-from bohrbug.runtime.threads.within_reach import Reach, frames_around, within_reach
+from bohrbug.runtime.threads.within_reach import Contents, frames_around, within_reach
 
 if TYPE_CHECKING:
     from bohrbug.model.outcome import Outcome
@@ -44,7 +44,7 @@ class _Look(NamedTuple):
         moment: of virtual time, in seconds.
         tasks: those that have not ended, threads and those of event loops, by id.
         timers: of event loops, which are still to come.
-        reaches: what those who ran since the last look could look at; ``None`` if that can't be
+        contents: what those who ran since the last look could look at; ``None`` if that can't be
             told.
     """
 
@@ -52,7 +52,7 @@ class _Look(NamedTuple):
     moment: float
     tasks: dict[TaskId, Task]
     timers: frozenset[tuple[float, int]]
-    reaches: dict[TaskId, Reach | None]
+    contents: dict[TaskId, Contents | None]
 
 
 class Idling:
@@ -125,7 +125,7 @@ class Idling:
             self._since = before.moment
         self._looks += 1
         is_quiet = self._only_looked_since(before, ran - there) and all(
-            now.reaches.get(id) is not None and before.reaches.get(id) == now.reaches[id]
+            now.contents.get(id) is not None and before.contents.get(id) == now.contents[id]
             for id in pollers
         )
         self._quiet = self._quiet + 1 if is_quiet else 0
@@ -141,22 +141,22 @@ class Idling:
         loops = execution.loops
         coroutines = [] if loops is None else loops.coroutines()
         tasks.update({task.id: task for _, task in coroutines})
-        reaches: dict[TaskId, Reach | None] = {}
+        contents: dict[TaskId, Contents | None] = {}
         if not ran.issuperset(tasks):
             # Somebody waits, perhaps for ever.
-            reaches = {
-                task.id: _reach_of_thread(task, execution)
+            contents = {
+                task.id: _contents_of_thread(task, execution)
                 for task in execution.alive
                 if task.id in ran
             }
             # All that the thread of a loop does is to run that.
-            reaches.update({task.host.id: () for _, task in coroutines if task.host is not None})
+            contents.update({task.host.id: () for _, task in coroutines if task.host is not None})
             for coroutine, task in coroutines:
                 if task.id in ran:
                     frames = frames_of_coroutine(coroutine)
-                    reaches[task.id] = within_reach(reversed(frames))
+                    contents[task.id] = within_reach(reversed(frames))
         timers = frozenset[tuple[float, int]]() if loops is None else loops.timers()
-        return _Look(execution.steps, execution.clock.now, tasks, timers, reaches)
+        return _Look(execution.steps, execution.clock.now, tasks, timers, contents)
 
     def _only_looked_since(self, look: _Look, others: set[TaskId]) -> bool:
         """Whether, since then, nothing was done but to look at what only others change.
@@ -172,7 +172,7 @@ class Idling:
         return not any(task.id in others and task.spawned for task in execution.loop_tasks)
 
 
-def _reach_of_thread(task: Task, execution: Execution) -> Reach | None:
+def _contents_of_thread(task: Task, execution: Execution) -> Contents | None:
     if task is execution.current:
         return within_reach(frames_around(sys._getframe()))
     return within_reach(frames_around(None if task.greenlet is None else task.greenlet.gr_frame))

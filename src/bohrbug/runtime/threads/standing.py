@@ -20,7 +20,7 @@ Standing = tuple[object, ...]
 Loop = tuple[int, int, bool]
 """Its first and last instruction, and whether it ends by a condition, not with an iterator."""
 
-_PLAIN = frozenset({int, float, complex, bool, str, bytes, type(None)})
+PLAIN = frozenset({int, float, complex, bool, str, bytes, type(None)})
 _SEQUENCES = frozenset({list, tuple, deque})
 _SETS = frozenset({set, frozenset, bytearray})
 _OF_ITERATORS = frozenset({"builtins", "itertools"})
@@ -130,7 +130,7 @@ def _plain_globals(frame: FrameType) -> Standing:
         [
             _plain(variables[name])
             for name in frame.f_code.co_names
-            if name in variables and type(variables[name]) in _PLAIN
+            if name in variables and type(variables[name]) in PLAIN
         ]
     )
 
@@ -138,12 +138,12 @@ def _plain_globals(frame: FrameType) -> Standing:
 def _plain(value: Any) -> object:
     """The value if it is a plain one, which object it is otherwise."""
     kind = type(value)
-    return (kind, value) if kind in _PLAIN else id(value)
+    return (kind, value) if kind in PLAIN else id(value)
 
 
 def _value(value: Any) -> object:
     kind = type(value)
-    if kind in _PLAIN:
+    if kind in PLAIN:
         return kind, value
     if kind in _SEQUENCES or kind is dict:
         elements = value.values() if kind is dict else value
@@ -153,12 +153,23 @@ def _value(value: Any) -> object:
         return id(value), len(value)
     if kind is count:
         return id(value), repr(value)
-    if kind.__module__ in _OF_ITERATORS and hasattr(kind, "__length_hint__"):
-        try:
-            return id(value), value.__length_hint__()
-        except TypeError:
-            return id(value)  # such as itertools.repeat() without an end
+    if is_counted(kind):
+        left = left_in(value)
+        return id(value) if left is None else (id(value), left)
     return id(value), _attributes(value)
+
+
+def is_counted(kind: type) -> bool:
+    """Whether an iterator of this type tells how many elements are left."""
+    return kind.__module__ in _OF_ITERATORS and hasattr(kind, "__length_hint__")
+
+
+def left_in(iterator: Any) -> int | None:
+    """How many elements are left in such an iterator; ``None`` if there is no end to them."""
+    try:
+        return iterator.__length_hint__()  # type: ignore[no-any-return]
+    except TypeError:
+        return None  # such as itertools.repeat()
 
 
 def _attributes(value: Any) -> Standing:
@@ -166,7 +177,8 @@ def _attributes(value: Any) -> Standing:
 
     As the garbage collector sees it: to ask for its ``__dict__`` would make one.
     """
-    if isinstance(value, _OF_PROGRAMS):
+    # By its type: a proxy may run code when it is asked for its class.
+    if issubclass(type(value), _OF_PROGRAMS):
         return ()
     found: list[object] = []
     for each in gc.get_referents(value):

@@ -15,17 +15,16 @@ from itertools import count
 from types import BuiltinFunctionType, CodeType, FrameType, FunctionType, ModuleType
 from typing import Any
 
-from bohrbug.runtime.threads.standing import OUTERMOST, goes_round
+from bohrbug.runtime.threads.rewrite.classes import namespace_of
+from bohrbug.runtime.threads.standing import OUTERMOST, PLAIN, goes_round, is_counted, left_in
 
-Reach = tuple[object, ...]
+Contents = tuple[object, ...]
 """The places of the frames, and the types and values of what is within reach of them."""
 
 MOST_OBJECTS = 10_000
 """Objects that are looked at; where there are more, some might change unseen."""
 
-_PLAIN = frozenset({int, float, complex, bool, str, bytes, type(None)})
-_BYTES = (bytearray, array, memoryview)
-_OF_ITERATORS = frozenset({"builtins", "itertools"})
+_BYTES = frozenset({bytearray, array})
 _NOT_ENTERED = (ModuleType, CodeType, BuiltinFunctionType, FrameType)
 _OF_OTHERS = frozenset(
     {
@@ -37,7 +36,7 @@ _OF_OTHERS = frozenset(
 they refer to changes as time passes."""
 
 
-def within_reach(frames: Iterable[FrameType]) -> Reach | None:
+def within_reach(frames: Iterable[FrameType]) -> Contents | None:
     """What the values are that can be reached from some frames.
 
     Parameters:
@@ -82,7 +81,7 @@ def _walk(roots: list[object], found: list[object]) -> bool:
         following: list[object] = []
         for value in waiting:
             kind = type(value)
-            if kind in _PLAIN:
+            if kind in PLAIN:
                 found += (kind, value)
                 continue
             if id(value) in seen:
@@ -97,8 +96,11 @@ def _walk(roots: list[object], found: list[object]) -> bool:
 
 
 def _entered(value: Any, kind: type, found: list[object]) -> Iterable[object]:
-    """What an object refers to; what it says of itself is added."""
-    if isinstance(value, FunctionType):
+    """What an object refers to; what it says of itself is added.
+
+    It is told by its type what it is: proxies run code when they are asked for their class.
+    """
+    if kind is FunctionType:
         if _is_of_library(value.__module__):
             return ()
         return (
@@ -106,27 +108,27 @@ def _entered(value: Any, kind: type, found: list[object]) -> Iterable[object]:
             *(value.__defaults__ or ()),
             *_named_in(value.__code__, value.__globals__),
         )
-    if isinstance(value, type):
-        return () if _is_of_library(value.__module__) else vars(value).values()
-    if isinstance(value, _NOT_ENTERED):
+    if issubclass(kind, type):
+        namespace = namespace_of(value)
+        return () if _is_of_library(namespace.get("__module__")) else namespace.values()
+    if issubclass(kind, _NOT_ENTERED):
         return ()
     if _is_of_others(kind.__module__):
-        return [each for each in gc.get_referents(value) if type(each) in _PLAIN]
-    if isinstance(value, _BYTES):
+        return [each for each in gc.get_referents(value) if type(each) in PLAIN]
+    if kind in _BYTES:
         found.append(bytes(value))
         return ()
     if kind is count:
         found.append(repr(value))
         return ()
-    if isinstance(value, (set, frozenset)):
-        # In an order that depends on where its elements are.
-        found.append(len(value))
+    for sets in (set, frozenset):
+        if issubclass(kind, sets):
+            # Its elements come in an order that depends on where they are.
+            found.append(sets.__len__(value))
+            return ()
+    if is_counted(kind):
+        found.append(left_in(value))
         return ()
-    if kind.__module__ in _OF_ITERATORS and hasattr(kind, "__length_hint__"):
-        try:
-            found.append(value.__length_hint__())
-        except TypeError:
-            return ()  # such as itertools.repeat() without an end
     return gc.get_referents(value)
 
 
