@@ -30,15 +30,28 @@ def _given(thing: Any) -> Iterator[Any]:
     yield thing
 
 
-def test_a_getter_of_what_a_generator_gives_is_a_condition() -> None:
-    node = SimpleNamespace(value=0)
-    verdict = _of_two(lambda: list(map(operator.attrgetter("value"), _given(node))), lambda: None)
+def test_a_getter_of_what_code_in_c_gives_is_a_condition() -> None:
+    nodes = {"a": SimpleNamespace(value=0)}
+    look = operator.attrgetter("value")
+    verdict = _of_two(lambda: list(map(look, map(nodes.get, "a"))), lambda: None)
     assert _taking(verdict) == ("what operator.attrgetter, which code in C calls, gave as it was",)
 
 
-def test_a_change_of_what_a_generator_gives_is_a_condition() -> None:
-    verdict = _of_two(lambda: list(map(list.append, _given([]), [1])), lambda: None)
+def test_a_change_of_what_code_in_c_gives_is_a_condition() -> None:
+    lists: dict[str, list[int]] = {"a": []}
+    verdict = _of_two(lambda: list(map(list.append, map(lists.get, "a"), [1])), lambda: None)
     assert _taking(verdict) == ("what list.append, which code in C calls, gave as it was",)
+
+
+def test_a_getter_of_what_a_generator_gives_is_none() -> None:
+    node = SimpleNamespace(value=0)
+    verdict = _of_two(lambda: list(map(operator.attrgetter("value"), _given(node))), lambda: None)
+    assert _taking(verdict) == ()
+
+
+def test_a_change_of_what_a_generator_gives_is_none() -> None:
+    verdict = _of_two(lambda: list(map(list.append, _given([]), [1])), lambda: None)
+    assert _taking(verdict) == ()
 
 
 def test_a_callback_in_c_is_a_condition() -> None:

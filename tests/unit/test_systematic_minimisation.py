@@ -66,8 +66,8 @@ def takes_from_an_iterator() -> None:
     taken: list[int] = []
 
     def take_two() -> None:
-        taken.append(next(source))
-        taken.append(next(source))
+        for _ in range(2):
+            taken.append(next(source))
 
     def take_all() -> None:
         for _ in source:

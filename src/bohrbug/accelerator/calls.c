@@ -6,7 +6,7 @@
 static PyObject *intervals, *stored_parts, *called, *by_class, *methods, *functions, *iterators,
     *containers;
 /* Functions in Python for what is not decided here, and words that they use. */
-static PyObject *enter_interval, *end_interval, *method_in_python, *called_object, *harmless, *plain_write,
+static PyObject *enter_interval, *leave_interval, *end_interval, *method_in_python, *called_object, *harmless, *plain_write,
     *over_nothing, *step_into, *advance, *tell_container;
 static PyObject *text_name;
 /* References to an iterator that nobody but the loop over it holds, as seen here. */
@@ -130,9 +130,9 @@ call3(PyObject *Py_UNUSED(module), PyObject *const *arguments, Py_ssize_t count)
     return call_hook(arguments, count, 3);
 }
 
-/* place; a function begins, or ends */
+/* place; a function begins */
 static PyObject *
-enter_hook(PyObject *const *arguments, Py_ssize_t count)
+enter(PyObject *Py_UNUSED(module), PyObject *const *arguments, Py_ssize_t count)
 {
     if (count != 1)
         return too_few();
@@ -141,16 +141,15 @@ enter_hook(PyObject *const *arguments, Py_ssize_t count)
     return PyObject_CallOneArg(enter_interval, arguments[0]);
 }
 
-static PyObject *
-enter(PyObject *Py_UNUSED(module), PyObject *const *arguments, Py_ssize_t count)
-{
-    return enter_hook(arguments, count);
-}
-
+/* value, place; a function gives something back */
 static PyObject *
 leave(PyObject *Py_UNUSED(module), PyObject *const *arguments, Py_ssize_t count)
 {
-    return enter_hook(arguments, count);
+    if (count != 2)
+        return too_few();
+    if (PyDict_GET_SIZE(intervals) == 0)
+        Py_RETURN_NONE;
+    return PyObject_Vectorcall(leave_interval, arguments, 2, NULL);
 }
 
 /* iterator, place */
@@ -208,10 +207,12 @@ PyMethodDef call_hook_definitions[] = {
 PyObject *
 use_intervals(PyObject *Py_UNUSED(module), PyObject *arguments)
 {
-    if (!PyArg_ParseTuple(arguments, "O!O", &PyDict_Type, &intervals, &enter_interval))
+    if (!PyArg_ParseTuple(arguments, "O!OO", &PyDict_Type, &intervals, &enter_interval,
+                          &leave_interval))
         return NULL;
     Py_INCREF(intervals);
     Py_INCREF(enter_interval);
+    Py_INCREF(leave_interval);
     Py_RETURN_NONE;
 }
 

@@ -180,6 +180,10 @@ class _HasItems:
         raise IndexError(number)
 
 
+SEQUENCE_ITERATOR: type = type(iter(_HasItems()))
+"""What ``iter`` makes of objects that only have items."""
+
+
 def _iterator_types() -> dict[type, str]:
     ordered = collections.OrderedDict[int, int]()
     containers: list[Any] = [[], {}, set(), collections.deque(), bytearray(), array.array("b")]
@@ -205,7 +209,7 @@ def _iterator_types() -> dict[type, str]:
     ]
     over_iterators += [
         type(iter(int, 1)),
-        type(iter(_HasItems())),
+        SEQUENCE_ITERATOR,
         type(struct.iter_unpack("b", b"")),
         type(csv.reader([])),
     ]
@@ -421,7 +425,7 @@ _METHODS: dict[type, dict[str, Effect]] = {
         "format": Effect(FORMAT, by_value=True),
         "format_map": Effect(NOTHING, (0,), by_value=True),
     },
-    bytes: {"join": Effect(NOTHING, (0,))},
+    bytes: {"join": Effect(NOTHING, (0,), calls_back=True, by_value=True)},
     _io.StringIO: dict.fromkeys(_names(_STREAM_METHODS), Effect(WRITE))
     | {"getvalue": Effect(WRITE)},
     _io.BytesIO: dict.fromkeys(_names(_STREAM_METHODS), Effect(WRITE))

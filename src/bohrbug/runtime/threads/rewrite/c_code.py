@@ -28,6 +28,7 @@ from bohrbug.runtime.threads.rewrite import (
     files,
     formats,
     functions_table,
+    given_back,
     halfway,
     hooks,
     item_functions,
@@ -178,9 +179,11 @@ def call_star(callable_: Any, arguments: Any, place: Place) -> None:
 
 
 def _call_with_items(callable_: Any, items: Any, place: Place) -> None:
-    iteration.consume_in_any_order(items, place)
+    again = iteration.consume_in_any_order(items, place)
     if _CALLED[type(callable_)]:
         call(callable_, tuple(items) if type(items) is list else (), place)
+        calling = given_back.Collecting(lambda values, place: call(callable_, values, place))
+        _begin([again], given_back.by_call([items], [calling]))
 
 
 def call(callable_: Any, arguments: tuple[Any, ...], place: Place) -> None:
@@ -227,7 +230,15 @@ def _effect_of_built_in(callable_: Any) -> effects.Effect | None:
 def _use_unknown(callable_: Any, arguments: tuple[Any, ...], place: Place) -> None:
     """Code in C is called that no table knows: what it reaches is read and written."""
     _use(arguments, True, place)
-    unknown.assume(place, unknown.name_of_function(callable_))
+    name = unknown.name_of_function(callable_)
+    unknown.assume(place, name)
+
+    def use(values: tuple[Any, ...], place: Place) -> None:
+        _use(values, True, place)
+        unknown.assume(place, name)
+
+    if receiver := given_back.by_call(arguments, [given_back.Collecting(use)]):
+        halfway.begin(halfway.in_turn([]), receiver)
 
 
 def _use(things: Iterable[Any], is_write: bool, place: Place) -> None:
@@ -280,6 +291,7 @@ def _construct(class_: type, arguments: tuple[Any, ...], place: Place) -> None:
         read(argument, place)
     if class_ in functions_table.MADE_OF_PAIRS:
         by_value.read([each for each in arguments if type(each) in (list, tuple)], place)
+        _begin([], given_back.by_call(arguments, [given_back.Looking()]))
 
 
 def _is_made_by_unknown_code(class_: type) -> bool:
@@ -412,9 +424,35 @@ def _apply(effect: effects.Effect, owner: Any, arguments: tuple[Any, ...], place
             again.append(hooks.telling_again(owner, effect.action is effects.WRITE))
         elif consumed and _CONTAINER[type(consumed[0])]:
             again.append(hooks.telling_again(consumed[0], False))
-        tells = [each for each in again if each is not None]
-        if tells:
-            halfway.begin(halfway.in_turn(tells))
+        _begin(again, _receiver(effect, owner, arguments, consumed, function))
+
+
+def _begin(again: list[halfway.Tell | None], receiver: halfway.Receiver | None) -> None:
+    """What was told takes a while, if functions may run meanwhile."""
+    tells = [each for each in again if each is not None]
+    if tells or receiver is not None:
+        halfway.begin(halfway.in_turn(tells), receiver)
+
+
+def _receiver(
+    effect: effects.Effect,
+    owner: Any,
+    arguments: tuple[Any, ...],
+    consumed: list[Any],
+    function: Any,
+) -> halfway.Receiver | None:
+    """What is done with the values that functions give back to a call with an effect."""
+    users: list[given_back.User] = []
+    if effect.calls == effects.FOLDS:
+        if item_functions.is_in_c(owner):
+            users = [given_back.Folding(owner, *arguments[1:2])]
+    elif effect.by_value:
+        users = [given_back.Looking(keeps=not effect.at_once)]
+    elif effect.reads_all or effect.action is effects.READ_ALL or effect.action is effects.PICKLE:
+        users = [given_back.Collecting(lambda values, place: _use(values, False, place))]
+        return given_back.GivenBack(users)
+    things = [owner, *arguments] if effect.action is effects.CONSUME else consumed
+    return given_back.by_call(things, users, function)
 
 
 def _tell_all(
@@ -433,7 +471,8 @@ def _tell_all(
         _use(arguments[:1], False, place)
     again.append(_ACTIONS[effect.action](owner, arguments, place))
     if effect.calls_back:
-        calls_back.tell_given(effect, owner, arguments, function, place)
+        in_c = function if item_functions.is_in_c(function) else None
+        calls_back.tell_given(effect, owner, arguments, in_c, place)
     if effect.by_value:
         by_value.read((owner, *arguments), place, (owner, *consumed))
     return again

@@ -10,6 +10,7 @@ from typing import Any
 
 from bohrbug.runtime.threads.rewrite import builtins_table as table
 from bohrbug.runtime.threads.rewrite import (
+    given_back,
     halfway,
     hooks,
     item_functions,
@@ -66,7 +67,8 @@ def _tell_for_items(
     if items is None and arguments:
         items = [owner, *arguments]
     if items is None:
-        _tell_without_items(function, place)
+        if not given_back.is_followed(owner):
+            _tell_without_items(function, place)
         return
     for item in items:
         iteration.Calls.tell(function, (item,), place)
@@ -83,7 +85,8 @@ def _tell_fold(function: Any, arguments: tuple[Any, ...], place: Place) -> None:
         return
     items = item_functions.items_of(arguments[0])
     if items is None:
-        _tell_without_items(function, place)
+        if not given_back.is_followed(arguments[0]):
+            _tell_without_items(function, place)
         return
     for called, given in item_functions.folded(function, items, *arguments[1:2]):
         iteration.Calls.tell(called, given, place)
@@ -94,7 +97,7 @@ def tell_iterator(iterator: Any, place: Place) -> None:
     for function, arguments in item_functions.calls_of(iterator):
         if arguments:
             iteration.Calls.tell(function, arguments, place)
-        else:
+        elif not given_back.are_items_followed(iterator):
             _tell_without_items(function, place)
 
 
@@ -195,7 +198,7 @@ def _tell_path(target: Any, path: Iterable[str], place: Place) -> None:
 
 
 def _tell_called(function: Any, arguments: tuple[Any, ...], place: Place) -> None:
-    if item_functions.is_in_c(function):
+    if item_functions.is_in_c(function) or type(function) is type:
         iteration.Calls.tell(function, arguments, place)
 
 

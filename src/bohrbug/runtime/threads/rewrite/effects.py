@@ -95,6 +95,7 @@ class Effect(NamedTuple):
         state: of the process that it is about, for people.
         calls: which functions in C it calls, where that is neither one that it is given by keyword
             nor any other argument.
+        at_once: items are looked at one by one, as they come, and not compared with later ones.
     """
 
     action: str
@@ -106,6 +107,7 @@ class Effect(NamedTuple):
     by_value: bool = False
     state: str = ""
     calls: str = ""
+    at_once: bool = False
 
     def with_items(self, calls_back: bool, by_value: bool) -> Effect:
         """The same of a call that looks at items.
@@ -122,6 +124,7 @@ class Effect(NamedTuple):
             by_value,
             self.state,
             self.calls,
+            self.at_once,
         )
 
 

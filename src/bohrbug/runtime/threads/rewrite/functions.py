@@ -18,7 +18,13 @@ from bohrbug.runtime.threads.heap import (
     functions_in,
     functions_running,
 )
-from bohrbug.runtime.threads.rewrite import attributes, builtins_table, halfway, unknown
+from bohrbug.runtime.threads.rewrite import (
+    attributes,
+    builtins_table,
+    given_back,
+    halfway,
+    unknown,
+)
 from bohrbug.runtime.threads.rewrite.hooks import Globals
 from bohrbug.runtime.threads.rewrite.module_globals import (
     GlobalsView,
@@ -275,6 +281,7 @@ class Rewriter:
         attributes.forget_classes()
         builtins_table.forget_classes()
         unknown.forget_classes()
+        given_back.forget_classes()
 
     def places(self) -> list[Place]:
         """All data accesses in rewritten code."""

@@ -93,18 +93,22 @@ def _functions() -> dict[Callable[..., Any], Effect]:
         *consumes: int,
         calls_back: bool = False,
         by_value: bool = False,
+        at_once: bool = False,
     ) -> None:
         for name in names.split():
             function = getattr(module, name, None)
             if isinstance(function, BuiltinFunctionType):
-                effects[function] = Effect(action, consumes, True, calls_back, by_value=by_value)
+                effects[function] = Effect(
+                    action, consumes, True, calls_back, by_value=by_value, at_once=at_once
+                )
 
     comparing = {"calls_back": True, "by_value": True}
     enter(builtins, "len abs round divmod pow", READ)
     enter(builtins, "format repr ascii", READ, by_value=True)
     enter(builtins, "dir", READ_NAMES)
     enter(builtins, "isinstance", LOOK_AT_CLASS)
-    enter(builtins, "sorted sum min max any all", CONSUME, **comparing)
+    enter(builtins, "sorted min max", CONSUME, **comparing)
+    enter(builtins, "sum any all", CONSUME, **comparing, at_once=True)
     enter(builtins, "next anext", STEP)
     enter(builtins, "iter", ITERATE)
     enter(builtins, "getattr hasattr", GET_ATTRIBUTE)
@@ -126,7 +130,7 @@ def _functions() -> dict[Callable[..., Any], Effect]:
     enter(_bisect, "bisect bisect_left bisect_right", READ, **comparing)
     enter(_bisect, "insort insort_left insort_right", WRITE, **comparing)
     enter(_operator, "length_hint truth not_", READ)
-    enter(_operator, "countOf indexOf", CONSUME, **comparing)
+    enter(_operator, "countOf indexOf", CONSUME, **comparing, at_once=True)
     enter(_weakref, "_remove_dead_weakref", DELETE_ITEM)
     enter(_operator, "getitem", READ_ITEM)
     enter(_operator, "setitem", SET_ITEM)

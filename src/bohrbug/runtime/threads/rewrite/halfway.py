@@ -13,10 +13,10 @@ from __future__ import annotations
 
 import dis
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from inspect import CO_ASYNC_GENERATOR, CO_COROUTINE, CO_GENERATOR
 from types import CodeType, FrameType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 from weakref import ref
 
 from bohrbug.accelerator import native, with_fast_path
@@ -33,8 +33,34 @@ _PRECALL = dis.opmap.get("PRECALL")
 """On Python 3.11 it comes before ``CALL``, and makes frequent calls of code in C itself."""
 
 
+Tell = Callable[[Place], None]
+"""What tells of an access, for the place that it is given."""
+
+NOTHING = object()
+"""In place of a value: a generator has come to its end."""
+
+
+class Receiver(Protocol):
+    """What code in C does with the values that functions in Python give back to it."""
+
+    def receive(self, code: CodeType, value: Any) -> Sequence[Tell]:
+        """A value is given back.
+
+        Parameters:
+            code: of the function that gives it.
+            value: or :data:`NOTHING`.
+
+        Returns:
+            What tells of what is done with it at once.
+        """
+
+
 def _ignore_call(function: Any, arguments: tuple[Any, ...], place: Place) -> None:
     """While nobody tells of calls."""
+
+
+def _ignore(tells: list[Tell], place: Place) -> None:
+    """While there are no hooks."""
 
 
 class Called:
@@ -44,9 +70,11 @@ class Called:
 
     Attributes:
         tell: called where it is about to be called, with the function, its arguments and the place.
+        tell_at_once: tells of several accesses that are one step, at a place.
     """
 
     tell: Callable[[Any, tuple[Any, ...], Place], None] = staticmethod(_ignore_call)
+    tell_at_once: Callable[[list[Tell], Place], None] = staticmethod(_ignore)
 
 
 class Interval(NamedTuple):
@@ -56,23 +84,26 @@ class Interval(NamedTuple):
         code: of the frame that makes it.
         first: offset in bytes from where on the instruction may be said to be.
         last: offset in bytes of the instruction's last code unit.
-        tell: tells of the access once more, for the place that it is given.
+        tell: tells of the access once more.
+        receiver: what is done with what the functions give back; ``None``: nothing of which
+            something is to be told.
     """
 
     code: CodeType
     first: int
     last: int
-    tell: Callable[[Place], None]
+    tell: Tell
+    receiver: Receiver | None
 
 
-def telling(owner: Any, tell: Callable[[Any, Place], None]) -> Callable[[Place], None]:
+def telling(owner: Any, tell: Callable[[Any, Place], None]) -> Tell:
     """What tells of an object once more, if it is still there.
 
     Parameters:
         owner: the object, referred to weakly if it can be.
         tell: tells of it, for a place.
     """
-    reference = _weakly(owner)
+    reference = weakly(owner)
 
     def tell_again(place: Place) -> None:
         found = reference()
@@ -82,15 +113,18 @@ def telling(owner: Any, tell: Callable[[Any, Place], None]) -> Callable[[Place],
     return tell_again
 
 
-def _weakly(owner: Any) -> Callable[[], Any]:
+def weakly(owner: Any) -> Callable[[], Any]:
+    """A reference to an object, weak if it can be."""
     try:
         return ref(owner)
     except TypeError:
         return lambda: owner
 
 
-def in_turn(tells: list[Callable[[Place], None]]) -> Callable[[Place], None]:
+def in_turn(tells: list[Tell]) -> Tell:
     """What tells of several things once more, which are one interval."""
+    if len(tells) == 1:
+        return tells[0]
 
     def tell_each(place: Place) -> None:
         for tell in tells:
@@ -109,22 +143,25 @@ _callers: dict[int, CodeType] = {}
 """Functions of ours that do nothing but call what the program handed over, by id of their code."""
 
 
-def begin(tell: Callable[[Place], None]) -> None:
+def begin(tell: Tell, receiver: Receiver | None = None) -> None:
     """An access that was just told may call functions; called by hooks.
 
     Parameters:
         tell: of the access, once more. It should not keep alive what need not live.
+        receiver: of what the functions give back.
     """
     frame: FrameType | None = sys._getframe(1)
     while frame is not None and frame.f_globals.get("__package__") == _PACKAGE:
         if id(frame.f_code) in _callers:
-            intervals[id(frame)] = Interval(frame.f_code, frame.f_lasti, sys.maxsize, tell)
+            intervals[id(frame)] = Interval(
+                frame.f_code, frame.f_lasti, sys.maxsize, tell, receiver
+            )
             return
         frame = frame.f_back
     if frame is not None:
         code = frame.f_code
         first, last = _access_behind(code, frame.f_lasti)
-        intervals[id(frame)] = Interval(code, first, last, tell)
+        intervals[id(frame)] = Interval(code, first, last, tell, receiver)
 
 
 def note_caller(code: CodeType) -> None:
@@ -150,13 +187,14 @@ def enter(place: Place) -> None:
 
 
 @with_fast_path
-def leave(place: Place) -> None:
-    """A function ends, or a generator stops; the access in the middle of which it ran goes on.
+def leave(value: Any, place: Place) -> None:
+    """A function returns, or a generator yields; the access in the middle of which it ran goes on.
 
-    Code in C looks at the next item then, and not when it calls a function for that.
+    Code in C works with the value then, and looks at the next item, and not when it calls a
+    function for that.
     """
     if intervals:
-        _enter(place, sys._getframe(1))
+        _leave(value, place, sys._getframe(1))
 
 
 def _enter_from_c(place: Place) -> None:
@@ -164,15 +202,40 @@ def _enter_from_c(place: Place) -> None:
     _enter(place, sys._getframe(1))
 
 
+def _leave_to_c(value: Any, place: Place) -> None:
+    _leave(value, place, sys._getframe(1))
+
+
 def _enter(place: Place, frame: FrameType) -> None:
-    caller = frame.f_back
-    interval = None if caller is None else intervals.get(id(caller))
-    if interval is None or caller is None:
-        return
-    if caller.f_code is interval.code and interval.first <= caller.f_lasti <= interval.last:
+    interval = _interval_around(frame)
+    if interval is not None:
         interval.tell(place)
+
+
+def _leave(value: Any, place: Place, frame: FrameType) -> None:
+    interval = _interval_around(frame)
+    if interval is None:
+        return
+    receiver = interval.receiver
+    tells = None if receiver is None else receiver.receive(frame.f_code, value)
+    if tells:
+        Called.tell_at_once([interval.tell, *tells], place)
     else:
-        del intervals[id(caller)]
+        interval.tell(place)
+
+
+def _interval_around(frame: FrameType) -> Interval | None:
+    """The access in the middle of which code in C has called the function of a frame."""
+    caller = frame.f_back
+    if caller is None:
+        return None
+    interval = intervals.get(id(caller))
+    if interval is None:
+        return None
+    if caller.f_code is interval.code and interval.first <= caller.f_lasti <= interval.last:
+        return interval
+    del intervals[id(caller)]
+    return None
 
 
 def tell_enclosing(place: Place) -> None:
@@ -223,24 +286,10 @@ def _size(opcode: int) -> int:
     return 2 + 2 * CACHES[opcode]
 
 
-_NOT_BY_C_IN_THE_MIDDLE = frozenset(
-    {"__init__", "__new__", "__enter__", "__exit__", "__del__", "__init_subclass__"}
-)
-
-
-def is_called_by_c(code: CodeType) -> bool:
-    """Whether code in C calls a function, as a rule, in the middle of what it does.
-
-    So it is with special methods, with lambdas, which are keys, and with generators. Other
-    functions are not told of when they end, as that would cost each call something.
-    """
-    name = code.co_name
-    return (
-        bool(code.co_flags & (CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR))
-        or name == "<lambda>"
-        or (name[:2] == "__" == name[-2:] and name not in _NOT_BY_C_IN_THE_MIDDLE)
-    )
+def is_generator(code: CodeType) -> bool:
+    """Whether calls of a function make a generator or its like, which gives back what it yields."""
+    return bool(code.co_flags & (CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR))
 
 
 if native is not None:
-    native.use_intervals(intervals, _enter_from_c)
+    native.use_intervals(intervals, _enter_from_c, _leave_to_c)

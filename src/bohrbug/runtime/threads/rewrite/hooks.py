@@ -194,6 +194,13 @@ def in_one_step(place: Place, tell: Callable[..., Any], *arguments: Any) -> Any:
         _part()
 
 
+def _tell_at_once(tells: list[halfway.Tell], place: Place) -> None:
+    in_one_step(place, halfway.in_turn(tells), place)
+
+
+halfway.Called.tell_at_once = staticmethod(_tell_at_once)
+
+
 def tell_item(owner: Any, key: Any, is_write: bool, place: Place) -> None:
     """An item of a mapping or a set."""
     if KNOWN_DICTS and id(owner) in KNOWN_DICTS:
@@ -223,8 +230,12 @@ def telling_again(owner: Any, is_write: bool) -> Callable[[Place], None]:
 
 
 def telling_all_again(owners: list[Any]) -> Callable[[Place], None]:
-    """The same for several objects that are changed."""
-    return halfway.in_turn([telling_again(owner, True) for owner in owners])
+    """The same for several iterators, generators and coroutines that go on."""
+    return halfway.in_turn([halfway.telling(owner, _going_on) for owner in owners])
+
+
+def _going_on(owner: Any, place: Place) -> None:
+    whole(owner, True, place)
 
 
 def _tell_index(owner: Any, key: Any, is_write: bool, place: Place) -> None:

@@ -20,7 +20,7 @@ from typing import Any
 from bohrbug.runtime.threads.rewrite import builtins_table as table
 from bohrbug.runtime.threads.rewrite import families, unknown
 from bohrbug.runtime.threads.rewrite.attributes import instance_dict
-from bohrbug.runtime.threads.rewrite.classes import names
+from bohrbug.runtime.threads.rewrite.classes import look_up, names
 from bohrbug.runtime.threads.rewrite.place import Place
 
 MOST_ITEMS = 1_000
@@ -50,16 +50,16 @@ def is_in_c(function: Any) -> bool:
 
 
 def note(function: Any, place: Place) -> bool:
-    """A call is about to be made that is given a function by keyword.
+    """A call is about to be made that is given something by keyword.
 
     Parameters:
-        function: what it is given; noted if it is one in C.
+        function: what it is given; noted if it is a function.
         place: of the call.
 
     Returns:
         Whether it was noted.
     """
-    if not is_in_c(function):
+    if not callable(function):
         return False
     _given[id(place)] = function
     return True
@@ -140,12 +140,7 @@ def calls_of(iterator: Any) -> Iterator[tuple[Callable[..., Any], Arguments]]:
     function = next((each for each in referents if is_in_c(each) and not _is_iterator(each)), None)
     if function is None:
         return
-    over = [each for each in referents if _is_iterator(each)]
-    for group in referents:
-        if type(group) is tuple and group and all(_is_iterator(each) for each in group):
-            over = list(group)
-            break
-    items = [items_of(each) for each in over]
+    items = [items_of(each) for each in iterators_under(iterator, referents)]
     known = [each for each in items if each is not None]
     if len(known) < len(items) or not items:
         yield function, ()
@@ -161,6 +156,49 @@ def calls_of(iterator: Any) -> Iterator[tuple[Callable[..., Any], Arguments]]:
 
 def _is_iterator(thing: Any) -> bool:
     return table.ITERATORS[type(thing)] is not None
+
+
+_DATA_OF_TEE: type = vars(itertools)["_tee_dataobject"]
+
+_MOST_CHAINED = 100
+"""So many of them are looked at."""
+
+
+def iterators_under(iterator: Any, referents: list[Any]) -> list[Any]:
+    """The iterators that an iterator asks for their items, in their order.
+
+    Parameters:
+        iterator: one written in C.
+        referents: what it refers to.
+    """
+    under: list[Any] = []
+    if type(iterator) is itertools.chain:
+        under.extend(chained(referents))
+    for each in referents:
+        if type(each) is tuple or type(each) is _DATA_OF_TEE:
+            # Not the tuple itself: zip_longest leaves holes in it that crash who looks at them.
+            # Its items are told from the last to the first.
+            under.extend(filter(_gives_items, reversed(gc.get_referents(each))))
+        elif _gives_items(each):
+            under.append(each)
+    return under
+
+
+def _gives_items(thing: Any) -> bool:
+    return _is_iterator(thing) or type(look_up(type(thing), "__next__")) is FunctionType
+
+
+def chained(referents: list[Any]) -> list[Any]:
+    """The iterators that a chain has not come to, in what it goes through."""
+    return [
+        each
+        for over in referents
+        if table.ITERATORS[type(over)] in (table.OVER_CONTAINER, table.OVER_NOTHING)
+        for container in gc.get_referents(over)
+        if type(container) is tuple or type(container) is list
+        for each in container[:_MOST_CHAINED]
+        if _gives_items(each)
+    ]
 
 
 _NOTHING_YET = object()
@@ -186,10 +224,10 @@ def folded(
             value = item
             continue
         yield function, (value, item)
-        value = _value_of(function, value, item)
+        value = value_of(function, value, item)
 
 
-def _value_of(function: Callable[..., Any], value: Any, item: Any) -> Any:
+def value_of(function: Callable[..., Any], value: Any, item: Any) -> Any:
     """What a function would give, where that is seen without calling anything."""
     if type(function) is not BuiltinFunctionType:
         return None

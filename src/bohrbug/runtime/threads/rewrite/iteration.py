@@ -17,9 +17,11 @@ from bohrbug.runtime.threads.rewrite import builtins_table as table
 from bohrbug.runtime.threads.rewrite import (
     by_value,
     families,
+    given_back,
     halfway,
     held,
     hooks,
+    item_functions,
     orders,
     unknown,
 )
@@ -35,6 +37,19 @@ _CONTAINER = families.CONTAINER
 
 def _ignore(*_: object) -> None:
     """While nobody tells of calls."""
+
+
+class _Going:
+    """What goes on as an iterator is asked for its next item.
+
+    Attributes:
+        on: the iterators that others may have as well, and that may run functions.
+        uses_values: whether something is done with values that functions give back.
+    """
+
+    def __init__(self) -> None:
+        self.on: list[Any] = []
+        self.uses_values = False
 
 
 class Calls:
@@ -141,12 +156,12 @@ def advance(iterator: Any, place: Place, depth: int = 0) -> Tell | None:
 
 
 def _step_and_advance(iterator: Any, place: Place, depth: int) -> Tell | None:
-    going_on: list[Any] = []
-    _step_into(iterator, place, depth, going_on=going_on)
+    going = _Going()
+    _step_into(iterator, place, depth, going=going)
     hooks.whole(iterator, True, place)
     if _may_run(iterator):
-        going_on.append(_what_goes_on(iterator))
-    return _go_on(going_on)
+        going.on.append(_what_goes_on(iterator))
+    return _go_on(iterator, going)
 
 
 def _may_run(iterator: Any) -> bool:
@@ -155,14 +170,15 @@ def _may_run(iterator: Any) -> bool:
     return class_ in table.RUNNING_TYPES or table.ITERATORS[class_] is table.OVER_ITERATORS
 
 
-def _go_on(iterators: list[Any]) -> Tell | None:
+def _go_on(iterator: Any, going: _Going) -> Tell | None:
     """Some iterators that others may have as well go on; functions that they call run meanwhile."""
-    if not iterators:
+    receiver = given_back.by_iterator(iterator) if going.uses_values else None
+    if not going.on and receiver is None:
         return None
     # What is under several others is told of once.
-    several = {id(each): each for each in iterators}.values()
+    several = {id(each): each for each in going.on}.values()
     again = hooks.telling_all_again([*several])
-    halfway.begin(again)
+    halfway.begin(again, receiver)
     return again
 
 
@@ -180,7 +196,7 @@ def _step_into(
     place: Place,
     depth: int = 0,
     read: Read = hooks.read_whole,
-    going_on: list[Any] | None = None,
+    going: _Going | None = None,
 ) -> None:
     """What lies under an iterator that C code advances: containers and further iterators.
 
@@ -189,8 +205,7 @@ def _step_into(
         place: where it is advanced.
         depth: how many iterators lie over it.
         read: what is done to a container at the bottom.
-        going_on: takes the iterators that others may have as well, and that may run functions;
-            ``None``: they go on from here.
+        going: takes what goes on; ``None``: it goes on from here.
     """
     role = table.ITERATORS[type(iterator)]
     if role is table.OVER_CONTAINER:
@@ -206,33 +221,32 @@ def _step_into(
             if type(referent) is tuple:
                 read(referent, place)
     elif role is table.OVER_ITERATORS:
-        if going_on is not None:
-            hooks.in_one_step(place, _step_into_others, iterator, place, depth, read, going_on)
+        if going is not None:
+            hooks.in_one_step(place, _step_into_others, iterator, place, depth, read, going)
             return
         # Nobody else has this one.
-        going_on = []
-        hooks.in_one_step(place, _step_into_others, iterator, place, depth, read, going_on)
-        _go_on(going_on)
+        going = _Going()
+        hooks.in_one_step(place, _step_into_others, iterator, place, depth, read, going)
+        _go_on(iterator, going)
 
 
-def _step_into_others(
-    iterator: Any, place: Place, depth: int, read: Read, going_on: list[Any]
-) -> None:
+def _step_into_others(iterator: Any, place: Place, depth: int, read: Read, going: _Going) -> None:
     def has_gone_on(inner: Any) -> None:
         hooks.whole(inner, True, place)
         if _may_run(inner):
-            going_on.append(_what_goes_on(inner))
+            going.on.append(_what_goes_on(inner))
 
     referents = gc.get_referents(iterator)
     Calls.tell_iterator(iterator, place)
+    going.uses_values = going.uses_values or type(iterator) in given_back.USING
     if _looks_into_items(iterator, referents):
         read = by_value.read_one
     if type(iterator) is itertools.chain:
-        referents = [*referents, *_chained(referents)]
+        referents = [*referents, *item_functions.chained(referents)]
     for referent in referents:
         class_ = type(referent)
         if table.ITERATORS[class_] and depth < 4:
-            _step_into(referent, place, depth + 1, read, going_on)
+            _step_into(referent, place, depth + 1, read, going)
             if sys.getrefcount(referent) > held.UNDER_ANOTHER:
                 has_gone_on(referent)
         elif class_ is _DataOfTee:
@@ -240,13 +254,13 @@ def _step_into_others(
             hooks.whole(referent, True, place)
             for inner in gc.get_referents(referent):
                 if table.ITERATORS[type(inner)] and depth < 4:
-                    _step_into(inner, place, depth + 1, read, going_on)
+                    _step_into(inner, place, depth + 1, read, going)
                     has_gone_on(inner)
         elif class_ is tuple and depth < 4:
             # Not the tuple itself: zip_longest leaves holes in it that crash who looks at them.
             for inner in gc.get_referents(referent):
                 if table.ITERATORS[type(inner)]:
-                    _step_into(inner, place, depth + 1, read, going_on)
+                    _step_into(inner, place, depth + 1, read, going)
                     if sys.getrefcount(inner) > held.UNDER_ANOTHER:
                         has_gone_on(inner)
 
@@ -265,26 +279,10 @@ if native is not None:
 _Tee: type = vars(itertools)["_tee"]
 _DataOfTee: type = vars(itertools)["_tee_dataobject"]
 
-_MOST_CHAINED = 100
-"""So many of them are looked at."""
-
 _GIVING_ITEMS_TO_A_FUNCTION = frozenset(
     {map, filter, itertools.starmap, itertools.takewhile, itertools.dropwhile}
     | {itertools.filterfalse, itertools.groupby, itertools.accumulate}
 )
-
-
-def _chained(referents: list[Any]) -> list[Any]:
-    """The iterators that a chain has not come to, in what it goes through."""
-    return [
-        each
-        for over in referents
-        if table.ITERATORS[type(over)] in (table.OVER_CONTAINER, table.OVER_NOTHING)
-        for container in gc.get_referents(over)
-        if type(container) is tuple or type(container) is list
-        for each in container[:_MOST_CHAINED]
-        if table.ITERATORS[type(each)]
-    ]
 
 
 def _looks_into_items(iterator: Any, referents: list[Any]) -> bool:

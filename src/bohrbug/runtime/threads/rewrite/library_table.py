@@ -153,8 +153,8 @@ _MEMORY = _methods(
 
 METHODS: dict[tuple[str, str], dict[str, Effect]] = {
     ("_csv", "writer"): {
-        "writerow": Effect(WRITE, (0,), leads_on=True, calls_back=True),
-        "writerows": Effect(WRITE, (0,), leads_on=True, calls_back=True),
+        "writerow": Effect(WRITE, (0,), leads_on=True, calls_back=True, by_value=True),
+        "writerows": Effect(WRITE, (0,), leads_on=True, calls_back=True, by_value=True),
     },
     **{
         ("_asyncio", name): {

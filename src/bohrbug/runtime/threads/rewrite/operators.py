@@ -8,7 +8,14 @@ from __future__ import annotations
 from typing import Any
 
 from bohrbug.runtime.threads.rewrite import builtins_table as table
-from bohrbug.runtime.threads.rewrite import by_value, families, hooks, iteration
+from bohrbug.runtime.threads.rewrite import (
+    by_value,
+    families,
+    given_back,
+    halfway,
+    hooks,
+    iteration,
+)
 from bohrbug.runtime.threads.rewrite.place import Place
 
 _CONTAINER = families.CONTAINER
@@ -26,7 +33,9 @@ def contains_in(family: object, key: Any, owner: Any, place: Place) -> None:
         if not hooks.active:
             return
         if table.ITERATORS[type(owner)]:
-            iteration.advance(owner, place)
+            _look_for(key, owner, iteration.advance(owner, place))
+        elif given_back.IS_SEARCHED[type(owner)]:
+            _look_for(key, owner, None)
         elif type(key) not in by_value.LEAVES and by_value.HOLDING[type(owner)]:
             by_value.read((owner, key), place)
     elif hooks.active:
@@ -37,6 +46,13 @@ def contains_in(family: object, key: Any, owner: Any, place: Place) -> None:
                 by_value.read((owner, key), place)
         else:
             hooks.tell_item(owner, key, False, place)
+
+
+def _look_for(key: Any, owner: Any, again: halfway.Tell | None) -> None:
+    """Each item that functions in Python give is about to be compared with ``key``."""
+    receiver = given_back.by_call([owner], [given_back.Looking(besides=key)])
+    if receiver is not None:
+        halfway.begin(halfway.in_turn([] if again is None else [again]), receiver)
 
 
 def compare(left: Any, right: Any, place: Place) -> None:

@@ -107,7 +107,7 @@ class _Rewriting:
         self.is_entered = self.is_function and (
             code.co_name[0] != "<" or code.co_name in ("<lambda>", "<genexpr>")
         )
-        self.is_left = self.is_entered and halfway.is_called_by_c(code)
+        self.is_generator = halfway.is_generator(code)
         self.is_module = not code.co_flags & CO_NEWLOCALS and code.co_name == "<module>"
 
     def run(self) -> CodeType:
@@ -145,7 +145,7 @@ class _Rewriting:
             handler(self, index, instruction, stack)
         if self.view.has_weak_references and opcodes.NAMES[instruction.opcode] in _DROPPING:
             self.put(index, before=self.call(hooks.drop, (), self.place(instruction)))
-        if self.is_left and opcodes.NAMES[instruction.opcode] in _LEAVING:
+        if self.is_entered and opcodes.NAMES[instruction.opcode] in _LEAVING:
             self._leave(index, instruction)
 
     def _check_instructions(self) -> None:
@@ -209,7 +209,12 @@ class _Rewriting:
             self.put(index + 1, before=self.call(halfway.enter, (), self.place(instruction)))
 
     def _leave(self, index: int, instruction: Instruction) -> None:
-        told = self.call(halfway.leave, (), self.place(instruction))
+        name, place = opcodes.NAMES[instruction.opcode], self.place(instruction)
+        if name == "YIELD_VALUE" or (name == "RETURN_VALUE" and not self.is_generator):
+            told = self.call(halfway.leave, (1,), place)
+        else:
+            value = halfway.NOTHING if self.is_generator else self.code.co_consts[instruction.arg]
+            told = self.call(halfway.leave, (), value, place)
         if index and opcodes.NAMES[self.instructions[index - 1].opcode] == "SEND":
             told = opcodes.in_loop_of_send(told)
         self.put(index, before=told)
