@@ -354,7 +354,7 @@ def _follow(iterator: Any, users: Sequence[User], given_back: GivenBack, depth: 
     referents = gc.get_referents(iterator)
     inner = item_functions.iterators_under(iterator, referents)
     if class_ in _CALLING:
-        function = _function_among(referents)
+        function = _function_among(iterator, referents)
         given_back.add(code_of(function), _users_of_results(class_, users))
         of_items = _users_of_items(class_, function, inner, users)
     elif class_ is itertools.compress:
@@ -392,7 +392,7 @@ def is_followed(thing: Any, depth: int = 0) -> bool:
         return False
     referents = gc.get_referents(thing)
     if class_ is _CALLABLE_ITERATOR or class_ in _WITH_RESULTS:
-        return code_of(_function_among(referents)) is not None
+        return code_of(_function_among(thing, referents)) is not None
     inner = item_functions.iterators_under(thing, referents)
     return bool(inner) and all(is_followed(each, depth + 1) for each in inner)
 
@@ -403,10 +403,13 @@ def are_items_followed(iterator: Any) -> bool:
     return bool(inner) and all(map(is_followed, inner))
 
 
-def _function_among(referents: Iterable[Any]) -> Any:
+def _function_among(iterator: Any, referents: Iterable[Any]) -> Any:
     """What an iterator calls, be it in C or in Python; ``None`` if it calls nothing."""
     for each in referents:
         class_ = type(each)
+        # Since Python 3.12 iterators of itertools refer to their classes.
+        if each is type(iterator):
+            continue
         if class_ is FunctionType or class_ is MethodType or issubclass(class_, type):
             return each
         if table.ITERATORS[class_] is None and (
