@@ -23,6 +23,7 @@ from bohrbug.runtime.threads.rewrite import (
     by_value,
     calls_back,
     constructors,
+    delegates,
     effects,
     families,
     files,
@@ -302,7 +303,9 @@ def _is_made_by_unknown_code(class_: type) -> bool:
 def _called_object(callable_: Any, arguments: tuple[Any, ...], place: Place) -> None:
     """An object that is a function in all but name, as those of Cython, and weak references."""
     effect = _METHODS[type(callable_)].get("__call__")
-    if effect is None:
+    if families.CALL[type(callable_)] is families.DELEGATED:
+        delegates.tell(callable_, "__call__", arguments, place)
+    elif effect is None:
         _use_unknown(callable_, arguments, place)
     elif effect.action == references.CALL:
         references.call(callable_, arguments, place)
@@ -527,6 +530,8 @@ def _contains_by_name(owner: Any, arguments: tuple[Any, ...], place: Place) -> N
 def _next(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
     if table.ITERATORS[type(owner)]:
         iteration.advance(owner, place)
+    else:
+        delegates.tell(owner, "__next__", (), place)
 
 
 def _iterate(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:

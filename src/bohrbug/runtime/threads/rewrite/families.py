@@ -20,6 +20,7 @@ from bohrbug.runtime.threads.rewrite.classes import (
     order_of,
     remember_class,
 )
+from bohrbug.runtime.threads.rewrite.delegates import DELEGATES, function_in_c
 from bohrbug.runtime.threads.rewrite.lives import PROXIES
 from bohrbug.runtime.threads.rewrite.memory import DATA
 from bohrbug.runtime.threads.rewrite.parts import CLASSES as CLASSES_OF_PARTS
@@ -34,6 +35,7 @@ SEQUENCE = "sequence"
 SET = "set"
 MEMORY = "memory of ctypes"
 OTHER = "other"
+DELEGATED = "function in C in the place of the method"
 
 DICT_VIEWS: tuple[type, ...] = tuple(
     type(getattr(mapping, name)())
@@ -91,6 +93,8 @@ class _Families(dict[type, str | None]):
                 family = _FAMILIES.get(base)
                 if family is None and FOREIGN[class_] and is_written_in_c(base):
                     family = OTHER
+                if family is None and function_in_c(namespace_of(base)[self.special]) is not None:
+                    family = DELEGATED
                 if self.special == "__getitem__" and issubclass(class_, collections.defaultdict):
                     family = DEFAULT_MAPPING
                 if family is not None or not self.by_name:
@@ -104,6 +108,7 @@ GETITEM = _Families("__getitem__")
 SETITEM = _Families("__setitem__")
 DELITEM = _Families("__delitem__")
 CONTAINS = _Families("__contains__")
+CALL = _Families("__call__")
 GETITEM_BY_NAME = _Families("__getitem__", by_name=True)
 SETITEM_BY_NAME = _Families("__setitem__", by_name=True)
 DELITEM_BY_NAME = _Families("__delitem__", by_name=True)
@@ -111,12 +116,19 @@ CONTAINS_BY_NAME = _Families("__contains__", by_name=True)
 
 
 class _IsContainer(dict[type, bool]):
-    """Whether objects of a class are containers implemented in C, may be, or derive from one."""
+    """Whether objects of a class are containers implemented in C, may be, or derive from one.
+
+    Or have functions in C of one for their own methods.
+    """
 
     def __missing__(self, class_: type) -> bool:
         if _length(self) >= _LIMIT:
             self.clear()
-        answer = FOREIGN[class_] or any(base in _FAMILIES for base in order_of(class_))
+        answer = (
+            FOREIGN[class_]
+            or any(base in _FAMILIES for base in order_of(class_))
+            or bool(DELEGATES[class_])
+        )
         self[class_] = answer
         remember_class(self, class_)
         return answer
@@ -144,7 +156,7 @@ def memory_of(owner: Any) -> Any:
 def forget_classes() -> None:
     """Let go of all classes that were looked at."""
     for cache in (
-        *(GETITEM, SETITEM, DELITEM, CONTAINS, CONTAINER),
+        *(GETITEM, SETITEM, DELITEM, CONTAINS, CALL, CONTAINER, DELEGATES),
         *(GETITEM_BY_NAME, SETITEM_BY_NAME, DELITEM_BY_NAME, CONTAINS_BY_NAME),
     ):
         cache.clear()

@@ -34,7 +34,15 @@ from typing import Any, Protocol
 
 from bohrbug.accelerator import native, with_fast_path
 from bohrbug.runtime.threads.rewrite import builtins_table as table
-from bohrbug.runtime.threads.rewrite import errors, families, halfway, lives, memory, parts
+from bohrbug.runtime.threads.rewrite import (
+    delegates,
+    errors,
+    families,
+    halfway,
+    lives,
+    memory,
+    parts,
+)
 from bohrbug.runtime.threads.rewrite.attributes import (
     BY_GETTER,
     CLASS_DATA,
@@ -269,6 +277,10 @@ def tell_whole(owner: Any, is_write: bool, place: Place) -> None:
         if families.CONTAINER[type(target)]:
             tell_whole(target, is_write, place)
         return
+    asked = delegates.DELEGATES[type(owner)]
+    if asked is not None:
+        in_one_step(place, _tell_delegates, asked, place)
+        return
     if type(owner) in parts.PARTS:
         owner = parts.whole_of(owner, place)
     elif FOREIGN[type(owner)]:
@@ -282,6 +294,13 @@ def tell_whole(owner: Any, is_write: bool, place: Place) -> None:
             whole(holder, is_write, place)
             return
     whole(owner, is_write, place)
+
+
+def _tell_delegates(asked: delegates.Delegates, place: Place) -> None:
+    for function in asked.functions:
+        halfway.Called.tell(function, (), place)
+    for thing in asked.gone_through:
+        read_whole(thing, place)
 
 
 _context_of_decimals = decimal.getcontext
@@ -503,6 +522,8 @@ def delete_in(family: object, owner: Any, key: Any, place: Place) -> None:
     """An item of a container of a family is about to be deleted."""
     if family is families.MAPPING or family is families.DEFAULT_MAPPING:
         tell_item(owner, key, True, place)
+    elif family is families.DELEGATED:
+        delegates.tell(owner, "__delitem__", (key,), place)
     elif family is not None:
         tell_whole(owner, True, place)
 
@@ -557,6 +578,8 @@ def subscript(owner: Any, key: Any, family: object, is_write: bool, place: Place
             _expect_factory(owner, key, place)
     elif family is families.MEMORY:
         tell_memory(memory.item(owner, key, is_write), place)
+    elif family is families.DELEGATED:
+        delegates.tell(owner, "__setitem__" if is_write else "__getitem__", (key,), place)
     elif family is not None:
         tell_whole(owner, is_write, place)
 

@@ -10,6 +10,7 @@ from typing import Any
 from bohrbug.runtime.threads.rewrite import builtins_table as table
 from bohrbug.runtime.threads.rewrite import (
     by_value,
+    delegates,
     families,
     given_back,
     halfway,
@@ -39,7 +40,9 @@ def contains_in(family: object, key: Any, owner: Any, place: Place) -> None:
         elif type(key) not in by_value.LEAVES and by_value.HOLDING[type(owner)]:
             by_value.read((owner, key), place)
     elif hooks.active:
-        if family is families.SEQUENCE or family is families.OTHER:
+        if family is families.DELEGATED:
+            delegates.tell(owner, "__contains__", (key,), place)
+        elif family is families.SEQUENCE or family is families.OTHER:
             if type(key) in by_value.LEAVES:
                 hooks.tell_whole(owner, False, place)
             else:

@@ -26,6 +26,7 @@ from bohrbug.runtime.threads.rewrite.classes import (
     module_of,
     remember_class,
 )
+from bohrbug.runtime.threads.rewrite.delegates import function_in_c
 from bohrbug.runtime.threads.rewrite.place import Place
 
 MOST_REACHED = 1_000
@@ -44,8 +45,9 @@ class _CalledObjects(dict[type, bool]):
 
     def __missing__(self, class_: type) -> bool:
         calling = look_up(class_, "__call__")
-        answer = type(calling) is WrapperDescriptorType and (
-            FOREIGN[class_] or "__call__" in table.METHODS[class_]
+        answer = function_in_c(calling) is not None or (
+            type(calling) is WrapperDescriptorType
+            and (FOREIGN[class_] or "__call__" in table.METHODS[class_])
         )
         self[class_] = answer
         remember_class(self, class_)
