@@ -76,13 +76,18 @@ steps = st.builds(
 )
 scripts = st.lists(steps, min_size=1, max_size=30)
 beginnings = st.tuples(*[operations] * len(IDS))
+indices = st.tuples(*[st.integers(0, 9)] * len(IDS))
+"""How many threads there were before each task: the tasks of an event loop share that."""
 
 
 def chosen(
-    decider: Decider, beginning: Sequence[Operation | None], script: Sequence[Step]
+    decider: Decider,
+    beginning: Sequence[Operation | None],
+    script: Sequence[Step],
+    indices: Sequence[int] = range(len(IDS)),
 ) -> list[object]:
     """What a decider chooses, step by step; a task keeps its operation until it is chosen."""
-    views = [View(IDS[number], number, beginning[number]) for number in range(len(IDS))]
+    views = [View(*each) for each in zip(IDS, indices, beginning, strict=True)]
     running, step, found = views[0], 3, list[object]()
     for each in script:
         enabled = [view for view, who in zip(views, each.who, strict=True) if who == 1]
@@ -99,13 +104,17 @@ def chosen(
 
 
 @settings(max_examples=examples(400), deadline=None)
-@given(policies, beginnings, scripts)
+@given(policies, beginnings, scripts, indices)
 def test_a_policy_in_c_chooses_as_its_reference(
-    policy: Drawn, beginning: tuple[Operation | None, ...], script: list[Step]
+    policy: Drawn,
+    beginning: tuple[Operation | None, ...],
+    script: list[Step],
+    indices: tuple[int, ...],
 ) -> None:
     reference, decider = reference_decider(policy), drawing_decider(policy)
     assert type(decider) is not type(reference)
-    assert chosen(decider, beginning, script) == chosen(reference, beginning, script)
+    found = chosen(decider, beginning, script, indices)
+    assert found == chosen(reference, beginning, script, indices)
 
 
 @settings(max_examples=examples(100), deadline=None)
@@ -143,16 +152,19 @@ def in_parts(decider: Any) -> Decider:
 
 
 @settings(max_examples=examples(100), deadline=None)
-@given(seeds, points, st.frozensets(resources), beginnings, scripts)
+@given(seeds, points, st.frozensets(resources), beginnings, scripts, indices)
 def test_the_parts_of_pos_in_c_do_as_their_reference(
     seed: int,
     points: frozenset[str] | None,
     named: frozenset[str],
     beginning: tuple[Operation | None, ...],
     script: list[Step],
+    indices: tuple[int, ...],
 ) -> None:
     made: list[Callable[..., Any]] = [native.partial_order_decider, PartialOrderDecider]
-    one, other = (chosen(in_parts(make(seed, points, named)), beginning, script) for make in made)
+    one, other = (
+        chosen(in_parts(make(seed, points, named)), beginning, script, indices) for make in made
+    )
     assert one == other
 
 
@@ -177,11 +189,13 @@ def test_there_is_room_for_many_tasks() -> None:
             assert choices[0] == choices[1]
 
 
-def test_more_tasks_than_there_are_numbers_are_refused() -> None:
-    decider = drawing_decider(PartialOrder(1))
-    far = View("0.1", 2**16, Operation(WRITE, "x"))
-    with pytest.raises(OverflowError, match="more than 65536 tasks"):
-        decider.choose(far, [far], [], False, 0)
+def test_more_tasks_than_there_are_numbers_can_be_chosen_from() -> None:
+    views = [View(f"0.{number}", 0, Operation(WRITE, "x")) for number in range(2**16 + 3)]
+    far = View("0.1", 2**20, Operation(WRITE, "x"))
+    for policy in (Priorities(1, 3, 9), PartialOrder(1), WeightedRandom(1, (("0.7", 3),))):
+        decider = drawing_decider(policy)
+        assert decider.choose(far, views, [], False, 0) in views
+        assert decider.choose(far, views[-2:], [], False, 1) in views[-2:]
 
 
 @pytest.mark.parametrize(

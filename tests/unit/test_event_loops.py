@@ -237,3 +237,28 @@ def test_the_future_of_a_closed_loop_may_be_looked_at() -> None:
 
     done = bohrbug.explore(test, level="all")
     assert done.verdict.kind is VerdictKind.HOLDS, done.verdict
+
+
+@pytest.mark.parametrize("strategy", ["random", "pct", "pos", "surw", "rff"])
+def test_each_strategy_that_draws_lets_arrivals_be_late(strategy: str) -> None:
+    async def come_to() -> str:
+        order = []
+
+        async def once() -> None:
+            await asyncio.sleep(0)
+            order.append("a")
+
+        async def twice() -> None:
+            for name in "bc":
+                await asyncio.sleep(0)
+                order.append(name)
+
+        await asyncio.gather(once(), twice())
+        return "".join(order)
+
+    found = set[str]()
+    done = bohrbug.explore(
+        lambda: found.add(asyncio.run(come_to())), strategy=strategy, executions=400
+    )
+    assert not done.failures
+    assert found == all_of(come_to) == {"abc", "bac", "bca"}

@@ -11,6 +11,7 @@ enum policy { UNIFORM_RANDOM, PRIORITIES, PARTIAL_ORDER, WEIGHTED };
 
 /* What is known of a task beside what the core knows. */
 typedef struct {
+    PyObject *id;              /* of the task, or NULL: the number is free */
     PyObject *operation;       /* the one that it is about to do, or None; NULL: it is new */
     Py_hash_t resource;
     bool writes, yields;
@@ -28,7 +29,8 @@ typedef struct {
     PyObject *points;          /* where operations are decisions, or None: everywhere */
     PyObject *selected;        /* where they are selected ones, or None: everywhere (SURW) */
     PyObject *named;           /* resources on which each is a decision, or NULL (POS) */
-    PyObject *numbers;         /* of tasks, by id (SURW) */
+    PyObject *numbers;         /* of tasks, by id */
+    uint32_t next_number;      /* no lower one is free */
     PyObject *name_numbers;    /* indices of names, by the id of their task (SURW) */
     struct name_in_plan *names;
     uint32_t names_count;
@@ -81,7 +83,43 @@ make_room(Decider *self, uint32_t number)
     return 0;
 }
 
-/* The number of a task, for which there is room now; NO_TASK: an exception is set, or it is none. */
+/* A number for a task that has none yet: its index, unless another task has that. */
+static uint32_t
+next_number(Decider *self, Py_ssize_t index)
+{
+    if ((size_t)index < self->room ? self->pending[index].id == NULL : index <= UINT16_MAX)
+        return (uint32_t)index;
+    while (self->next_number < UINT16_MAX && self->next_number < self->room &&
+           self->pending[self->next_number].id != NULL)
+        self->next_number++;
+    /* Those that are too many share the last one. */
+    return self->next_number;
+}
+
+/* The number of the task with an id, which gets one if it has none; NO_TASK: exception. */
+static uint32_t
+number_by_id(Decider *self, PyObject *id, Py_ssize_t index)
+{
+    PyObject *known = PyDict_GetItemWithError(self->numbers, id);
+    if (known != NULL)
+        return (uint32_t)PyLong_AsUnsignedLong(known);
+    uint32_t number = PyErr_Occurred() ? NO_TASK : next_number(self, index);
+    if (number == NO_TASK || (number >= self->room && make_room(self, number) < 0))
+        return NO_TASK;
+    PyObject *own = PyLong_FromUnsignedLong(number);
+    if (own == NULL || PyDict_SetItem(self->numbers, id, own) < 0)
+        number = NO_TASK;
+    else if (self->pending[number].id == NULL)
+        self->pending[number].id = Py_NewRef(id);
+    if (number != NO_TASK && number >= self->tasks_count)
+        self->tasks_count = number + 1;
+    Py_XDECREF(own);
+    return number;
+}
+
+/* The number of a task, for which there is room now; NO_TASK: an exception is set, or it is none.
+ *
+ * It goes by the id: the tasks of an event loop have the index of the thread that runs it. */
 static uint32_t
 number_of(Decider *self, PyObject *task)
 {
@@ -95,15 +133,14 @@ number_of(Decider *self, PyObject *task)
     }
     if (index < 0)
         return NO_TASK;
-    if (index > UINT16_MAX) {
-        PyErr_SetString(PyExc_OverflowError, "an execution with more than 65536 tasks");
+    PyObject *id = id_of(task);
+    if (id == NULL)
         return NO_TASK;
-    }
-    if ((uint32_t)index >= self->room && make_room(self, (uint32_t)index) < 0)
-        return NO_TASK;
-    if ((uint32_t)index >= self->tasks_count)
-        self->tasks_count = (uint32_t)index + 1;
-    return (uint32_t)index;
+    uint32_t number = (uint32_t)index;
+    if ((size_t)index >= self->room || self->pending[index].id != id)
+        number = number_by_id(self, id, index);
+    Py_DECREF(id);
+    return number;
 }
 
 /* -- what they are about to do ------------------------------------------------------------------- */
@@ -125,18 +162,21 @@ parent_of(Decider *self, PyObject *id)
     Py_ssize_t length = PyUnicode_GET_LENGTH(id);
     Py_ssize_t dot = PyUnicode_FindChar(id, '.', 0, length, -1);
     PyObject *parent = dot < 0 ? NULL : PyUnicode_Substring(id, 0, dot);
-    PyObject *number = parent == NULL ? NULL : PyDict_GetItemWithError(self->numbers, parent);
+    PyObject *known = parent == NULL ? NULL : PyDict_GetItemWithError(self->numbers, parent);
     Py_XDECREF(parent);
-    return number == NULL ? NO_TASK : (uint32_t)PyLong_AsUnsignedLong(number);
+    if (known == NULL)
+        return NO_TASK;
+    uint32_t number = (uint32_t)PyLong_AsUnsignedLong(known);
+    return self->pending[number].operation == NULL ? NO_TASK : number;
 }
 
 /* SURW meets a task for the first time. */
 static int
 meet(Decider *self, uint32_t number, PyObject *task)
 {
-    PyObject *id = id_of(task), *own = id == NULL ? NULL : PyLong_FromUnsignedLong(number);
+    PyObject *id = id_of(task);
     int result = -1;
-    if (own != NULL && PyUnicode_Check(id) && PyDict_SetItem(self->numbers, id, own) == 0) {
+    if (id != NULL && PyUnicode_Check(id)) {
         struct policy_task *its = &self->tasks[number];
         its->parent = parent_of(self, id);
         its->name = NO_TASK;
@@ -151,7 +191,6 @@ meet(Decider *self, uint32_t number, PyObject *task)
         PyErr_SetString(PyExc_TypeError, "the id of a task is a string");
     }
     Py_XDECREF(id);
-    Py_XDECREF(own);
     return result;
 }
 
@@ -426,7 +465,7 @@ deallocate(PyObject *object)
 {
     Decider *self = (Decider *)object;
     for (uint32_t i = 0; i < self->room; i++)
-        Py_XDECREF(self->pending[i].operation);
+        Py_XDECREF(self->pending[i].id), Py_XDECREF(self->pending[i].operation);
     PyMem_Free(self->tasks);
     PyMem_Free(self->pending);
     PyMem_Free(self->names);
@@ -471,7 +510,10 @@ new_decider(enum policy policy, PyObject *seed, PyObject *points)
     memset((char *)self + sizeof(PyObject), 0, sizeof *self - sizeof(PyObject));
     self->policy = policy;
     self->points = Py_NewRef(points);
+    self->numbers = PyDict_New();
     policy_begins(&self->state, number);
+    if (self->numbers == NULL)
+        Py_CLEAR(self);
     return self;
 }
 
@@ -553,8 +595,7 @@ weighted_random_decider(PyObject *Py_UNUSED(module), PyObject *arguments)
         return NULL;
     self->selected = Py_NewRef(selected == Py_None ? points : selected);
     self->name_numbers = Py_NewRef(names);
-    self->numbers = PyDict_New();
-    if (self->numbers == NULL || take_names(self, rows) < 0)
+    if (take_names(self, rows) < 0)
         Py_CLEAR(self);
     return (PyObject *)self;
 }

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from operator import itemgetter
+
 from bohrbug.model.following import Follower
 from bohrbug.model.operation import ROOT, TaskId
 from bohrbug.model.plan import Aligned
@@ -69,7 +71,7 @@ class AlignedDecider(NonPreemptiveDecider):
             mark = self._mark_of(task)
             if mark is not None and follower.fires(mark, task.id):
                 due.append((mark, task.index, task))
-        return min(due)[2] if due else None
+        return min(due, key=itemgetter(0, 1))[2] if due else None
 
     def _mark_of(self, task: TaskView) -> int | None:
         if task.pending is None:
