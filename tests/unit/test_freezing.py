@@ -8,6 +8,7 @@ import weakref
 from bohrbug.exploration.options import ExploreOptions
 from bohrbug.model.plan import Plan
 from bohrbug.platforms.threads.platform import runtime_of
+from bohrbug.runtime.threads import heap
 
 
 class _Part:
@@ -16,6 +17,8 @@ class _Part:
     def __init__(self) -> None:
         self.own = self
 
+
+_SHARED = ["held by this module alone"]
 
 _PARTS: weakref.WeakSet[_Part] = weakref.WeakSet()
 
@@ -58,3 +61,20 @@ def test_what_a_test_with_one_task_has_left_is_no_matter_of_a_full_collection() 
     assert 2 not in collected
     gc.collect()
     assert not _PARTS
+
+
+def test_a_program_that_asks_for_objects_finds_those_that_were_frozen() -> None:
+    """Such as hypothesis, that wants to know whether somebody else has an object."""
+    found: list[bool] = []
+
+    def test() -> None:
+        found.append(any(each is globals() for each in gc.get_referrers(_SHARED)))
+        gc.freeze()
+        heap.pass_over()
+        found.append(any(each is _SHARED for each in gc.get_objects()))
+
+    runtime = runtime_of(test, ExploreOptions())
+    with runtime:
+        runtime.execute(Plan())
+        runtime.execute(Plan())
+    assert found == [True] * 4

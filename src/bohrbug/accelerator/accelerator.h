@@ -276,6 +276,8 @@ PyObject *classes_of(PyObject *module, PyObject *namespaces);
 PyObject *objects_of_types(PyObject *module, PyObject *types);
 PyObject *frozen_objects_of_types(PyObject *module, PyObject *types);
 PyObject *last_frozen(PyObject *module, PyObject *nothing);
+PyObject *thaw_for_programs(PyObject *module, PyObject *arguments);
+PyObject *referrers_of(PyObject *module, PyObject *object);
 PyObject *survey(PyObject *module, PyObject *arguments);
 
 /* -- values.c ------------------------------------------------------------------- */

@@ -183,6 +183,49 @@ last_frozen(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(nothing))
 
 #endif
 
+/* -- who looks at them ----------------------------------------------------------------- */
+
+static PyObject *thaw;         /* gc.unfreeze */
+static PyObject *get_referrers;
+static bool looks_itself;
+
+/* A Py_AuditHookFunction: a program that asks for objects is not to miss those that are frozen. */
+static int
+thaw_when_asked(const char *event, PyObject *Py_UNUSED(arguments), void *Py_UNUSED(data))
+{
+    if (event[0] != 'g' || looks_itself ||
+        (strcmp(event, "gc.get_objects") != 0 && strcmp(event, "gc.get_referrers") != 0))
+        return 0;
+    PyObject *nothing_else = PyObject_CallNoArgs(thaw);
+    Py_XDECREF(nothing_else);
+    return nothing_else == NULL ? -1 : 0;
+}
+
+/* thaw_for_programs(unfreeze, get_referrers) */
+PyObject *
+thaw_for_programs(PyObject *Py_UNUSED(module), PyObject *arguments)
+{
+    PyObject *unfreeze, *referrers;
+    if (!PyArg_ParseTuple(arguments, "OO", &unfreeze, &referrers))
+        return NULL;
+    if (thaw == NULL) {
+        thaw = Py_NewRef(unfreeze);
+        get_referrers = Py_NewRef(referrers);
+        if (PySys_AddAuditHook(thaw_when_asked, NULL) < 0)
+            return NULL;
+    }
+    Py_RETURN_NONE;
+}
+
+PyObject *
+referrers_of(PyObject *Py_UNUSED(module), PyObject *object)
+{
+    looks_itself = true;
+    PyObject *found = PyObject_CallOneArg(get_referrers, object);
+    looks_itself = false;
+    return found;
+}
+
 /* -- who holds what is to be exchanged ----------------------------------------------- */
 
 /* What is looked for in one walk; see the function survey in Python. */

@@ -43,6 +43,8 @@ static PyMethodDef functions[] = {
     {"objects_of_types", objects_of_types, METH_O, "See the function in Python."},
     {"frozen_objects_of_types", frozen_objects_of_types, METH_O, "The same of frozen objects."},
     {"last_frozen", last_frozen, METH_NOARGS, "The address of what was frozen last, or 0."},
+    {"thaw_for_programs", thaw_for_programs, METH_VARARGS, "See bohrbug.runtime.threads.heap."},
+    {"referrers_of", referrers_of, METH_O, "See bohrbug.runtime.threads.heap."},
     {"survey", survey, METH_VARARGS, "See the function in Python."},
     {"watch_functions", watch_functions, METH_NOARGS, "Know all functions from now on."},
     {"functions_are_watched", functions_are_watched, METH_NOARGS, "Whether all are known."},

@@ -7,10 +7,11 @@ So what ``__del__`` does with ``self`` races with nothing, whichever thread it r
 
 from __future__ import annotations
 
-import gc
 import sys
 from types import FrameType
 from typing import Any
+
+from bohrbug.runtime.threads.heap import referrers_of
 
 _FINALIZER = "__del__"
 
@@ -44,7 +45,7 @@ def _is_held(target: Any, place: Any) -> bool:
         type(each) is FrameType
         # The arguments with which we were told of the access.
         or (type(each) is tuple and any(one is place for one in each))
-        for each in gc.get_referrers(target)
+        for each in referrers_of(target)
     )
 
 

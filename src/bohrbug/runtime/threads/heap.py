@@ -6,6 +6,7 @@ in C, as seldom as possible, and once for all that is wanted.
 
 from __future__ import annotations
 
+import functools
 import gc
 import itertools
 import sys
@@ -23,7 +24,45 @@ def objects_of_types(types: Collection[type]) -> list[Any]:
     Parameters:
         types: a set.
     """
-    return [found for found in gc.get_objects() if type(found) in types]
+    with _OwnLook():
+        objects = gc.get_objects()
+    return [found for found in objects if type(found) in types]
+
+
+@with_fast_path
+def referrers_of(target: Any) -> list[Any]:
+    """What :func:`gc.get_referrers` gives of an object, but for what is frozen."""
+    with _OwnLook():
+        return gc.get_referrers(target)
+
+
+class _OwnLook:
+    """Within it, it is not the program that asks for objects."""
+
+    depth = 0
+
+    def __enter__(self) -> None:
+        _OwnLook.depth += 1
+
+    def __exit__(self, *exc_info: object) -> None:
+        _OwnLook.depth -= 1
+
+
+def _thaw_when_asked(event: str, _arguments: object) -> None:
+    if not _OwnLook.depth and event in ("gc.get_objects", "gc.get_referrers"):
+        gc.unfreeze()
+
+
+@functools.cache
+def _thaw_for_programs() -> None:
+    """Let nothing be frozen any more once a program asks for objects: it would miss those.
+
+    A hook for audit events sees that wherever it has the function from; it stays for good.
+    """
+    if native is not None:
+        native.thaw_for_programs(gc.unfreeze, gc.get_referrers)
+    else:
+        sys.addaudithook(_thaw_when_asked)
 
 
 @with_fast_path
@@ -65,11 +104,9 @@ def survey(
 def _referrers(objects: Iterable[Any], passed_over: Collection[type]) -> list[Any]:
     # From Python 3.13 on the arguments of the call are found, too.
     arguments = tuple(objects)
-    return [
-        found
-        for found in gc.get_referrers(*arguments)
-        if type(found) not in passed_over and found is not arguments
-    ]
+    with _OwnLook():
+        holders = gc.get_referrers(*arguments)
+    return [found for found in holders if type(found) not in passed_over and found is not arguments]
 
 
 def _is_undefaulted(holder: Any) -> bool:
@@ -105,7 +142,8 @@ def know_functions() -> None:
 def freeze(functions: list[FunctionType] | None = None) -> None:
     """Let collections pass over all objects that there are now, the functions of which stay known.
 
-    Functions of which the interpreter does not tell have to be looked for among all objects.
+    They are no longer frozen once the program asks the collector for objects.  Functions of which
+    the interpreter does not tell have to be looked for among all objects.
 
     Parameters:
         functions: all that there are, if somebody has looked at all objects just now.
@@ -113,6 +151,7 @@ def freeze(functions: list[FunctionType] | None = None) -> None:
     know_functions()
     is_told = knows_functions() or _CAN_LOOK_AT_FROZEN
     _Frozen.functions = functions if is_told else objects_of_types({FunctionType})
+    _thaw_for_programs()
     gc.freeze()
     if _CAN_LOOK_AT_FROZEN:
         _Frozen.last = native.last_frozen()
@@ -126,6 +165,7 @@ def pass_over() -> None:
     """
     know_functions()
     if knows_functions() or _CAN_LOOK_AT_FROZEN:
+        _thaw_for_programs()
         gc.freeze()
 
 
