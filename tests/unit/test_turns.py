@@ -6,8 +6,8 @@ import asyncio
 import json
 import socket
 import threading
-from collections.abc import Awaitable, Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from typing import Any
 
 import pytest
@@ -16,6 +16,7 @@ import bohrbug
 from bohrbug.exploration.options import ExploreOptions
 from bohrbug.exploration.result import Result
 from bohrbug.exploration.verdicts import VerdictKind
+from bohrbug.model.cause import Strength
 from bohrbug.model.outcome import OutcomeKind
 from bohrbug.model.plan import Plan
 from bohrbug.model.serialise import trace_from_json, trace_to_json
@@ -401,7 +402,83 @@ def test_a_deadlock_names_the_tasks_that_wait_and_what_for() -> None:
     assert "waits for the end of task 0.2.1 and task 0.2.2" in " ".join(report.split())
     assert "It deadlocks under every schedule tried" in " ".join(report.split())
     in_words = explain(failure.trace, failure.essential, Names(failure.trace))
-    assert "and what comes next in its event loop" in in_words
+    assert in_words.endswith(
+        "without any preemption, as its event loop runs the tasks if nothing is late."
+    )
+
+
+def test_a_report_tells_of_each_stretch_of_a_loop_once() -> None:
+    """A run of a loop has several: the main task, and what closes it."""
+
+    def test() -> None:
+        added = []
+        thread = threading.Thread(target=lambda: added.append(1))
+        thread.start()
+        asyncio.run(asyncio.sleep(0))
+        first = added[:]
+        thread.join()
+        assert first
+
+    (failure,) = bohrbug.explore(test, strategy="dfs", executions=1).failures
+    in_words = explain(failure.trace, failure.essential, Names(failure.trace))
+    assert in_words.count("what comes next in its event loop") == 1
+
+
+def test_a_cause_is_nothing_that_follows_from_the_failure() -> None:
+    """Both results are there when the first wait ends, and one of them is dropped."""
+    results = []
+
+    async def main() -> None:
+        async def job(turns: int) -> int:
+            for _ in range(turns):
+                await asyncio.sleep(0)
+            return turns
+
+        pending = {asyncio.create_task(job(1)), asyncio.create_task(job(2))}
+        while pending:
+            done, pending = await asyncio.wait(pending, return_when=asyncio.FIRST_COMPLETED)
+            results.append(done.pop().result())
+
+    def test() -> None:
+        results.clear()
+        asyncio.run(main())
+        assert len(results) == 2
+
+    assert tasks_of_the_cause(test) == {"0.2", "0.2.1", "0.2.2"}
+
+
+def test_what_comes_after_an_exception_that_c_code_has_raised_is_no_cause() -> None:
+    async def main() -> None:
+        items = ["one"]
+
+        @asynccontextmanager
+        async def taken() -> AsyncIterator[str]:
+            while not items:
+                await asyncio.sleep(0)
+            await asyncio.sleep(0)
+            item = items.pop()
+            try:
+                yield item
+            finally:
+                items.append(item)
+
+        async def use(turns: int) -> None:
+            for _ in range(turns):
+                await asyncio.sleep(0)
+            async with taken():
+                await asyncio.sleep(0)
+
+        await asyncio.gather(use(0), use(2))
+
+    assert tasks_of_the_cause(lambda: asyncio.run(main())) == {"0.2.1", "0.2.2"}
+
+
+def tasks_of_the_cause(test: Callable[[], object]) -> set[str]:
+    """The tasks that the cause of the only failure of a test speaks of."""
+    (failure,) = bohrbug.explore(test, strategy="dpor", executions=100).failures
+    assert failure.cause is not None
+    assert failure.cause.strength is Strength.EXACT
+    return {event.task for each in failure.cause.orderings for event in (each.first, each.second)}
 
 
 def test_a_report_says_who_is_late_and_who_comes_first() -> None:

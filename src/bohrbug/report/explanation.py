@@ -15,6 +15,7 @@ from bohrbug.model.operation import (
     END,
     EXIT,
     JOIN,
+    RESUME,
     SLEEP,
     WAKE,
     Operation,
@@ -239,13 +240,21 @@ def _is_next_in_loop(trace: Trace, step: int) -> bool:
     return trace.defaults.get(step) == trace.tasks[step]
 
 
+def _is_of_loop(trace: Trace, step: int) -> bool:
+    """Whether a switch is one that an event loop makes by itself: it runs something, or ends."""
+    if _is_next_in_loop(trace, step):
+        return True
+    is_forced = len(trace.enabled[step]) == 1 and not trace.timed[step]
+    return is_forced and bool(trace.defaults) and trace.operations[step].kind is RESUME
+
+
 def _without_preemption(trace: Trace, steps: TaskSteps, names: Names) -> str:
     # Of steps that repeat until the end, those of the first round tell it all.
     end = sum(trace.rounds())
     stretches = [
         stretch
         for stretch in segments(trace)
-        if stretch[1] < end and not _is_next_in_loop(trace, stretch[1])
+        if stretch[1] < end and not _is_of_loop(trace, stretch[1])
     ]
     data = _data_choices(trace, names)
     if len(trace.task_infos or set(trace.tasks)) <= 1:
@@ -253,15 +262,22 @@ def _without_preemption(trace: Trace, steps: TaskSteps, names: Names) -> str:
         if not trace.faults():
             alone += ", so that no schedule can avoid it"
         return f"{data} and {alone}" if data else alone
+    if trace.defaults and len(stretches) <= 1:
+        text = "without any preemption, as its event loop runs the tasks if nothing is late"
+        return f"{text} ({data})" if data else text
     mentioned = _Mentioned(names)
     text = "without any preemption, when the tasks run in this order: "
     shown: list[str] = []
     limit = 6
+    looping: TaskId | None = None
     for task, _, last in stretches[:limit]:
-        who = mentioned(task)
-        if last + 1 < len(trace) and _is_next_in_loop(trace, last + 1):
-            shown.append(f"{who}, and what comes next in its event loop")
+        before, looping = looping, None
+        if last + 1 < len(trace) and _is_of_loop(trace, last + 1):
+            looping = task
+            if task != before:
+                shown.append(f"{mentioned(task)}, and what comes next in its event loop")
             continue
+        who = mentioned(task)
         if last == len(trace) - 1:
             shown.append(who)
         else:

@@ -146,6 +146,16 @@ def raised_in_a_step(trace: Trace) -> Raised | None:
     for step in reversed(range(len(trace) if stack else 0)):
         if point_of(trace.operations[step]) == stack[-1].site:
             return Raised(trace.tasks[step], step + 1)
+    return _raised_in_a_task(trace)
+
+
+def _raised_in_a_task(trace: Trace) -> Raised | None:
+    """When the innermost task has ended, at the latest, that the exception has left for sure."""
+    for frame in reversed(trace.outcome.stack):
+        tasks = [task for task, it in trace.task_infos.items() if it.target == frame.site.function]
+        if len(tasks) == 1 and tasks[0] in trace.tasks:
+            last = max(step for step, task in enumerate(trace.tasks) if task == tasks[0])
+            return Raised(tasks[0], last + 1)
     return None
 
 
@@ -168,6 +178,10 @@ class Candidates:
         own = [event for event in events_of(trace) if event is not None]
         self._own = {event: event for event in (*own, *pending_events(trace).values())}
         self._fired = {(e.task, e.kind, e.where): e for e in own if e.fired}
+        # By task that is over: its last step.
+        self._last = {task: step for step, task in enumerate(trace.tasks)}
+        for waiting in trace.final_pending:
+            self._last.pop(waiting, None)
         self.of_failing = tuple(self._take([Ordering(*pair) for pair in conflicting_pairs(trace)]))
 
     def _take(self, orderings: list[Ordering]) -> list[Ordering]:
@@ -184,12 +198,23 @@ class Candidates:
         return kept
 
     def _may_lead_to_it(self, ordering: Ordering) -> bool:
-        """Whether an ordering is not what follows from the failure: an exception, raised before."""
+        """Whether an ordering is not what follows from the failure: an exception, raised before.
+
+        Nor is it one if the second task was over by then, and never came to its operation: that
+        only says that it did not.
+        """
+        first = self._history.step_of(ordering.first)
+        if first is None:
+            return False
+        if (
+            self._last.get(ordering.second.task, first) < first
+            and self._history.step_of(ordering.second) is None
+        ):
+            return False
         if self._raised is None:
             return True
         task, steps = self._raised
-        first = self._history.step_of(ordering.first)
-        if first is None or first >= steps:
+        if first >= steps:
             return False
         if ordering.second.task != task:
             return True
