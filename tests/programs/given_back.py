@@ -235,6 +235,75 @@ SEES_BOTH_ALIKE: dict[str, Callable[[Lists], bool]] = {
 }
 
 
+class _View:
+    """It gives an iterator over what it has."""
+
+    def __init__(self, items: list[Any]) -> None:
+        self.items = items
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.items)
+
+
+class _Mapping(_View):
+    """It is gone through by its keys."""
+
+    def keys(self) -> list[Any]:
+        return self.items
+
+    def __getitem__(self, key: Any) -> Any:
+        return key
+
+
+def _tail(items: Iterable[Any]) -> list[Any]:
+    _, *tail = items
+    return tail
+
+
+def _count(*items: Any) -> int:
+    return len(items)
+
+
+GOES_THROUGH: dict[str, Callable[[list[Any]], object]] = {
+    "list": lambda items: list(_View(items)),
+    "tuple": lambda items: tuple(_View(items)),
+    "set": lambda items: set(_View(items)),
+    "deque": lambda items: deque(_View(items), 9),
+    "dict": lambda items: dict(_Mapping(items)),
+    "dict of pairs": lambda items: dict(_View([(each, 0) for each in _View(items)])),
+    "sum": lambda items: sum(_View(items)),
+    "sorted": lambda items: sorted(_View(items)),
+    "max": lambda items: max(_View(items)),
+    "in": lambda items: 3 in _View(items),
+    "star": lambda items: [*_View(items)],
+    "star of a call": lambda items: _count(*_View(items)),
+    "double star": lambda items: {**_Mapping(items)},
+    "unpacking": lambda items: _tail(_View(items)),
+    "extend": lambda items: _extended(_View(items)),
+    "join": lambda items: b"".join(_View([bytes(each) for each in _View(items)])),
+    "what gives another one": lambda items: list(_View(_View(items))),  # type: ignore[arg-type]
+    "an iterator with a function": lambda items: sum(_View(map(abs, items))),  # type: ignore[arg-type]
+    "of lists": lambda items: sum(_View([items, items]), []),  # noqa: RUF017
+}
+"""What goes through some items, by an object written in Python."""
+
+
+def gone_through_twice(guard: Guard, go_through: Callable[[list[Any]], object]) -> None:
+    """Some items are the same each time, for who holds the guard."""
+    items = [1, 2]
+
+    def change() -> None:
+        with guard:
+            items.append(3)
+
+    def go() -> None:
+        with guard:
+            first, second = go_through(items), go_through(items)
+        assert first == second
+
+    together(change, go)
+
+
 def looked_at(guard: Guard, is_alike: Callable[[Lists], bool]) -> None:
     """Two lists have the same contents, whenever one looks."""
     lists: Lists = [[], []]

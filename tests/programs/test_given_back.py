@@ -4,20 +4,31 @@ from __future__ import annotations
 
 import contextlib
 import threading
+from collections.abc import Callable
+from functools import partial
 
 import pytest
 
 import bohrbug
 from bohrbug import VerdictKind
 
-from .given_back import SEES_BOTH_ALIKE, looked_at
+from .given_back import GOES_THROUGH, SEES_BOTH_ALIKE, gone_through_twice, looked_at
+from .guarding import Guard
+from .together import together
+
+PROGRAMS: dict[str, Callable[[Guard], None]] = {
+    **{name: partial(looked_at, is_alike=look) for name, look in SEES_BOTH_ALIKE.items()},
+    **{
+        f"go through it: {name}": partial(gone_through_twice, go_through=go)
+        for name, go in GOES_THROUGH.items()
+    },
+}
 
 
-@pytest.mark.parametrize("name", SEES_BOTH_ALIKE)
-def test_what_is_seen_in_the_middle_of_a_change_is_found(name: str) -> None:
-    is_alike = SEES_BOTH_ALIKE[name]
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_a_change_that_comes_in_the_middle_is_found(name: str) -> None:
     result = bohrbug.explore(
-        lambda: looked_at(contextlib.nullcontext(), is_alike),
+        lambda: PROGRAMS[name](contextlib.nullcontext()),
         strategy="dpor",
         executions=300,
         minimise=False,
@@ -26,12 +37,30 @@ def test_what_is_seen_in_the_middle_of_a_change_is_found(name: str) -> None:
     assert result.verdict.kind is VerdictKind.FAILED, result.verdict
 
 
-@pytest.mark.parametrize("name", SEES_BOTH_ALIKE)
+@pytest.mark.parametrize("name", PROGRAMS)
 def test_with_a_lock_it_holds_without_a_condition(name: str) -> None:
-    is_alike = SEES_BOTH_ALIKE[name]
     result = bohrbug.explore(
-        lambda: looked_at(threading.Lock(), is_alike), strategy="dpor", executions=300
+        lambda: PROGRAMS[name](threading.Lock()), strategy="dpor", executions=300
     )
     assert result.verdict.kind is VerdictKind.HOLDS, result.verdict
     assert result.verdict.conditions is not None
     assert not result.verdict.conditions.taking
+
+
+def test_code_in_a_function_that_tells_nothing_itself_goes_on_to_tell() -> None:
+    """It is made anew by a function of which nothing is wanted once it is known where races are."""
+    result = bohrbug.explore(_takes_an_item_from_a_view)
+    assert result.verdict.kind is VerdictKind.FAILED, result.verdict
+
+
+def _takes_an_item_from_a_view() -> None:
+    _two_looks(lambda items: list(GOES_THROUGH["list"](items)), lambda items: items.append(3))  # type: ignore[call-overload]
+
+
+def _two_looks(look: Callable[[list[int]], list[int]], change: Callable[[list[int]], None]) -> None:
+    items = [1, 2]
+
+    def look_twice() -> None:
+        assert look(items) == look(items)
+
+    together(lambda: change(items), look_twice)

@@ -23,12 +23,20 @@ from bohrbug.runtime.threads.rewrite import builtins_table as table
 from bohrbug.runtime.threads.rewrite import (
     by_value,
     effects,
+    families,
     functions_table,
     hooks,
     item_functions,
 )
 from bohrbug.runtime.threads.rewrite.classes import FOREIGN, MISSING, look_up, remember_class
-from bohrbug.runtime.threads.rewrite.halfway import NOTHING, Called, Tell, in_turn, weakly
+from bohrbug.runtime.threads.rewrite.halfway import (
+    NOTHING,
+    Called,
+    Tell,
+    in_turn,
+    is_generator,
+    weakly,
+)
 from bohrbug.runtime.threads.rewrite.place import Place
 
 User = Callable[[Any], Tell | None]
@@ -262,13 +270,50 @@ def by_call(things: Iterable[Any], users: Sequence[User], function: Any = None) 
     of_items: Sequence[User] = users
     if function is not None:
         of_items = [Calling(function)] if code is None else ()
-    is_others = any(IS_GONE_THROUGH[type(each)] for each in things)
-    given_back = GivenBack(of_items if is_others else ())
+    given_back = GivenBack()
     given_back.add(code, users)
     for thing in things:
         if table.ITERATORS[type(thing)] is not None:
             _follow(thing, of_items, given_back)
+        elif IS_GONE_THROUGH[type(thing)]:
+            _go_through(type(thing), of_items, given_back)
     return given_back if given_back.is_used() else None
+
+
+def _go_through(class_: type, users: Sequence[User], given_back: GivenBack) -> None:
+    """Note what is done with the items of an object that has functions in Python for that."""
+    given_back.add_others(users)
+    for name, of_items in (("__iter__", users), ("keys", ())):
+        code = code_of(look_up(class_, name))
+        if code is not None and not is_generator(code):
+            given_back.add(code, [Going(of_items, given_back)])
+
+
+class Going:
+    """What is given back is gone through: ``list(view)`` goes through what ``__iter__`` returns.
+
+    Parameters:
+        users: what is done with its items.
+        given_back: takes what is done with what other functions give back meanwhile.
+    """
+
+    def __init__(self, users: Sequence[User], given_back: GivenBack) -> None:
+        self._users = users
+        self._given_back = given_back
+
+    def __call__(self, value: Any) -> Tell | None:
+        """See :data:`User`."""
+        if value is NOTHING or (table.ITERATORS[type(value)] is None and not _is_container(value)):
+            return None
+        if table.ITERATORS[type(value)] is not None:
+            _follow(value, self._users, self._given_back)
+        items = item_functions.items_of(value) if self._users else None
+        tells = [] if items is None else [t for item in items for t in told_by(self._users, item)]
+        return in_turn([_telling_of_call(list, (value,)), *tells])
+
+
+def _is_container(value: Any) -> bool:
+    return bool(families.CONTAINER[type(value)])
 
 
 class _IsGoneThrough(dict[type, bool]):

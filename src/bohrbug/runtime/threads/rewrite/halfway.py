@@ -170,8 +170,13 @@ def note_caller(code: CodeType) -> None:
 
 
 def has_intervals(code: CodeType) -> bool:
-    """Whether rewritten code has made an access in the middle of which functions may be called."""
-    return id(code) in _codes_with_intervals
+    """Whether rewritten code has made an access in the middle of which functions may be called.
+
+    Or code of a function in it has, which it makes anew each time.
+    """
+    return id(code) in _codes_with_intervals or any(
+        has_intervals(constant) for constant in code.co_consts if isinstance(constant, CodeType)
+    )
 
 
 def end(frame: FrameType) -> None:
