@@ -235,7 +235,7 @@ SEES_BOTH_ALIKE: dict[str, Callable[[Lists], bool]] = {
 }
 
 
-class _View:
+class View:
     """It gives an iterator over what it has."""
 
     def __init__(self, items: list[Any]) -> None:
@@ -245,7 +245,7 @@ class _View:
         return iter(self.items)
 
 
-class _Mapping(_View):
+class _Mapping(View):
     """It is gone through by its keys."""
 
     def keys(self) -> list[Any]:
@@ -265,25 +265,25 @@ def _count(*items: Any) -> int:
 
 
 GOES_THROUGH: dict[str, Callable[[list[Any]], object]] = {
-    "list": lambda items: list(_View(items)),
-    "tuple": lambda items: tuple(_View(items)),
-    "set": lambda items: set(_View(items)),
-    "deque": lambda items: deque(_View(items), 9),
+    "list": lambda items: list(View(items)),
+    "tuple": lambda items: tuple(View(items)),
+    "set": lambda items: set(View(items)),
+    "deque": lambda items: deque(View(items), 9),
     "dict": lambda items: dict(_Mapping(items)),
-    "dict of pairs": lambda items: dict(_View([(each, 0) for each in _View(items)])),
-    "sum": lambda items: sum(_View(items)),
-    "sorted": lambda items: sorted(_View(items)),
-    "max": lambda items: max(_View(items)),
-    "in": lambda items: 3 in _View(items),
-    "star": lambda items: [*_View(items)],
-    "star of a call": lambda items: _count(*_View(items)),
+    "dict of pairs": lambda items: dict(View([(each, 0) for each in View(items)])),
+    "sum": lambda items: sum(View(items)),
+    "sorted": lambda items: sorted(View(items)),
+    "max": lambda items: max(View(items)),
+    "in": lambda items: 3 in View(items),
+    "star": lambda items: [*View(items)],
+    "star of a call": lambda items: _count(*View(items)),
     "double star": lambda items: {**_Mapping(items)},
-    "unpacking": lambda items: _tail(_View(items)),
-    "extend": lambda items: _extended(_View(items)),
-    "join": lambda items: b"".join(_View([bytes(each) for each in _View(items)])),
-    "what gives another one": lambda items: list(_View(_View(items))),  # type: ignore[arg-type]
-    "an iterator with a function": lambda items: sum(_View(map(abs, items))),  # type: ignore[arg-type]
-    "of lists": lambda items: sum(_View([items, items]), []),  # noqa: RUF017
+    "unpacking": lambda items: _tail(View(items)),
+    "extend": lambda items: _extended(View(items)),
+    "join": lambda items: b"".join(View([bytes(each) for each in View(items)])),
+    "what gives another one": lambda items: list(View(View(items))),  # type: ignore[arg-type]
+    "an iterator with a function": lambda items: sum(View(map(abs, items))),  # type: ignore[arg-type]
+    "of lists": lambda items: sum(View([items, items]), []),  # noqa: RUF017
 }
 """What goes through some items, by an object written in Python."""
 
