@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from sys import _getframe
 from typing import Any
 
-from bohrbug.model.operation import POLL
+from bohrbug.model.operation import INSPECT, POLL, SET, Kind
 from bohrbug.runtime.interposed import classes_with
 from bohrbug.runtime.pollers import (
     Poller,
@@ -134,7 +134,45 @@ def _select(rlist: Any, wlist: Any, xlist: Any, timeout: Any = None, /) -> Any:
     return found or ([], [], [])
 
 
-class poll(Poller):
+_SHARED = "polling object used by several tasks"
+
+
+class _SharedPoller(Poller):
+    """What is registered there, and whether it is closed, other tasks may see."""
+
+    _user: int | None = None
+
+    def _point(self, kind: Kind, frame: Any) -> None:
+        """Using it is an operation on it once several tasks have used one."""
+        execution = controlled()
+        if execution is None or execution.current.inside or execution.is_alone():
+            return
+        task = execution.current.host or execution.current
+        if self._user not in (None, task.index):
+            # From the next execution on.
+            execution.namespaces.add(_SHARED)
+        self._user = task.index
+        if _SHARED in execution.namespaces:
+            state = execution.resources.of(self, type(self).__name__)
+            execution.perform(kind, state, place_of(frame))
+
+    def register(self, fd: Any, *args: Any, **kwargs: Any) -> None:
+        """As of the real one."""
+        self._point(SET, _getframe(1))
+        super().register(fd, *args, **kwargs)
+
+    def modify(self, fd: Any, eventmask: int) -> None:
+        """As of the real one."""
+        self._point(SET, _getframe(1))
+        super().modify(fd, eventmask)
+
+    def unregister(self, fd: Any) -> None:
+        """As of the real one."""
+        self._point(SET, _getframe(1))
+        super().unregister(fd)
+
+
+class poll(_SharedPoller):
     """Stands for the object that ``select.poll`` makes."""
 
     def __init__(self) -> None:
@@ -142,6 +180,7 @@ class poll(Poller):
 
     def poll(self, timeout: Any = None, /) -> Any:
         """As ``poll.poll``; ``timeout`` in milliseconds."""
+        self._point(INSPECT, _getframe(1))
         execution = controlled()
         if execution is None or execution.current.inside:
             return self._real.poll(timeout)
@@ -158,7 +197,7 @@ class poll(Poller):
 patches.add(select, "poll", poll)
 
 
-class epoll(Poller):
+class epoll(_SharedPoller):
     """Stands for ``select.epoll``."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -171,8 +210,14 @@ class epoll(Poller):
         Poller.__init__(self, real_epoll.fromfd(fd))
         return self
 
+    def close(self) -> None:
+        """As ``epoll.close``."""
+        self._point(SET, _getframe(1))
+        self._real.close()
+
     def poll(self, timeout: float | None = None, maxevents: int = -1) -> Any:
         """As ``epoll.poll``; ``timeout`` in seconds."""
+        self._point(INSPECT, _getframe(1))
         execution = controlled()
         if execution is None or execution.current.inside:
             return self._real.poll(timeout, maxevents)
@@ -217,6 +262,8 @@ def _wrap_selector(cls: Any) -> None:
             # A loop that looks by itself runs turns of its own, in which nothing is chosen.
             execution.trace.uncontrolled.counts[EVENT_LOOP] = 1
             looked_for_work(execution, self)
+        elif isinstance(poller := getattr(self, "_selector", None), _SharedPoller):
+            poller._point(INSPECT, _getframe(1))
 
         def look() -> Any:
             # The scheduler calls this on behalf of whoever waits.

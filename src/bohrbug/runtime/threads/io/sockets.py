@@ -314,9 +314,15 @@ def shutdown(self: Any, how: int, /) -> None:
 def close(self: Any) -> None:
     """As ``socket.close``."""
     execution = controlled()
-    if execution is not None and self.fileno() >= 0 and not self._closed:
-        point(execution, self.fileno(), place_outside(_getframe(1)), CLOSE)
+    if execution is None or self.fileno() < 0 or self._closed:
+        _close(self)
+        return
+    steps = len(execution.rows)
+    state = point(execution, self.fileno(), place_outside(_getframe(1)), CLOSE)
     _close(self)
+    if len(execution.rows) > steps + 1:
+        # That a socket is closed is stored first, which may have been a step of its own.
+        effect(execution, state, True)
 
 
 if hasattr(socket, "socketpair"):

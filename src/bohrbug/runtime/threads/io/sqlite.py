@@ -145,6 +145,9 @@ class _Classes:
                 else:
                     self._waiting.end(self, super().rollback, frame)
 
+        for name in ("setlimit", "getlimit"):
+            if hasattr(base, name):
+                setattr(Connection, name, _about_limits(base, name))
         for name in _TAKING_FUNCTIONS:
             if hasattr(base, name):
                 setattr(Connection, name, _taking_functions(base, name))
@@ -152,7 +155,7 @@ class _Classes:
 
 
 _TAKING_FUNCTIONS = (
-    *("create_function", "create_window_function", "create_collation"),
+    *("create_function", "create_aggregate", "create_window_function", "create_collation"),
     *("set_trace_callback", "set_progress_handler", "set_authorizer"),
 )
 """Methods of connections that keep a function, which statements call later on."""
@@ -164,6 +167,7 @@ def _taking_functions(base: Any, name: str) -> Any:
 
     @functools.wraps(original)
     def take(self: Any, *args: Any, **options: Any) -> Any:
+        _point_at_settings(self, SET, _getframe(1))
         given = [instrumented_callable(each) for each in args]
         named = {key: instrumented_callable(each) for key, each in options.items()}
         return original(self, *given, **named)
@@ -200,6 +204,18 @@ def _setting(base: Any, name: str) -> property:
         original.__set__(self, value)
 
     return property(get, set_)
+
+
+def _about_limits(base: Any, name: str) -> Any:
+    """A method of connections that sets a limit of theirs, or asks for one."""
+    original = getattr(base, name)
+
+    @functools.wraps(original)
+    def use(self: Any, *args: Any) -> Any:
+        _point_at_settings(self, SET if name == "setlimit" else INSPECT, _getframe(1))
+        return original(self, *args)
+
+    return use
 
 
 def _tell_bound(args: tuple[Any, ...]) -> None:
@@ -280,6 +296,7 @@ def _new_cursor(base: Any) -> type:
                 self._note_use(None)
 
         def close(self) -> None:
+            _point_at_cursor(self, _getframe(1))
             self._note_use(super().close())
 
         def _note_use(self, result: Any) -> Any:
