@@ -15,11 +15,15 @@ _BY_MODULE = {
     # It calls what it was given, which may be written in C.
     "concurrent.futures._base": "Future._invoke_callbacks",
     "logging": "Logger.addHandler Logger.removeHandler Logger.callHandlers Logger.setLevel"
+    " Logger.handle Logger.makeRecord LoggerAdapter.process LogRecord.getMessage Filter.filter"
     " Logger.getEffectiveLevel Logger.hasHandlers"
     " Handler.setLevel Handler.setFormatter Filterer.addFilter Filterer.removeFilter"
     " Filterer.filter"
-    " Handler.format Formatter.format"
+    " Handler.format Formatter.format Formatter.formatTime Formatter.formatMessage"
+    " Formatter.usesTime addLevelName getLevelName"
     " setLogRecordFactory setLoggerClass disable Manager.getLogger",
+    "logging.handlers": "BufferingHandler.emit BufferingHandler.shouldFlush BufferingHandler.flush"
+    " MemoryHandler.shouldFlush MemoryHandler.setTarget MemoryHandler.flush",
     "abc": "ABCMeta.register ABCMeta.__instancecheck__ ABCMeta.__subclasscheck__",
     # Looks for a member that a hook of the program may make, and store, in another task.
     "enum": "Enum.__new__",
@@ -29,7 +33,7 @@ _BY_MODULE = {
     "annotationlib": "get_annotations _get_dunder_annotations",
     "typing": "get_type_hints _ProtocolMeta.__instancecheck__",
     "warnings": "catch_warnings.__enter__ catch_warnings.__exit__ simplefilter"
-    " _add_filter resetwarnings",
+    " _add_filter resetwarnings _showwarnmsg",
     "contextlib": "_RedirectStream.__enter__ _RedirectStream.__exit__ ExitStack.__exit__"
     " AsyncExitStack.__aexit__ _BaseExitStack.pop_all _BaseExitStack._push_exit_callback"
     " _BaseExitStack._create_cb_wrapper"
@@ -61,7 +65,12 @@ _BY_MODULE = {
     " StreamReaderWriter.readlines StreamReaderWriter.write StreamReaderWriter.writelines",
     "locale": "setlocale localeconv",
     "linecache": "getlines updatecache checkcache clearcache",
-    "re": f"purge _compile {_MATCH} fullmatch search sub subn split findall finditer",
+    # What a program sets on an object that shortens texts, and what a visitor of a tree changes.
+    "reprlib": "Repr.repr1 Repr._repr_iterable Repr.repr_tuple Repr.repr_list Repr.repr_array"
+    " Repr.repr_set Repr.repr_frozenset Repr.repr_deque Repr.repr_dict Repr.repr_str Repr.repr_int"
+    " Repr.repr_instance",
+    "ast": "NodeVisitor.generic_visit NodeTransformer.generic_visit",
+    "re": f"purge Scanner.scan _compile {_MATCH} fullmatch search sub subn split findall finditer",
     "copyreg": "pickle constructor add_extension remove_extension",
 }
 # From Python 3.14 on.
