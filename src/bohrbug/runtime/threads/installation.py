@@ -19,6 +19,7 @@ from bohrbug.runtime.interposed import PRIMITIVES, PRIMITIVES_ON_POSIX
 from bohrbug.runtime.threads import (
     futures,
     imports,
+    queue_items,
     queues,
     stand_ins,
     thread_functions,
@@ -74,7 +75,7 @@ class Installation:
 
     def __init__(self, extra: Iterable[Patches] = ()) -> None:
         # What stands for this hook calls it, so that references to it are not to be exchanged.
-        self._patches = (*_ALL, unraisable.patches, *extra)
+        self._patches = (*_ALL, unraisable.patches, queue_items.patches, *extra)
         self._depth = 0
         self._locals = thread_state.LocalSubclasses()
         self._adoption: Adoption | None = None

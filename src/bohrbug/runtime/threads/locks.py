@@ -287,6 +287,7 @@ class lock(_Lock):
     locked_lock = locked
 
     def __repr__(self) -> str:
+        self._look(_getframe(1))
         status = "locked" if real_is_locked(self._real) else "unlocked"
         return f"<{status} _thread.lock object at {_address_in_words(self)}>"
 
@@ -434,6 +435,7 @@ class RLock(_Lock):
         self._ident = 0
 
     def __repr__(self) -> str:
+        self._look(_getframe(1))
         status = "locked" if self._count else "unlocked"
         return (
             f"<{status} _thread.RLock object owner={self._ident} count={self._count} "

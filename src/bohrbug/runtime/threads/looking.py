@@ -15,6 +15,7 @@ from types import FrameType
 from typing import Any
 
 from bohrbug.model.operation import INSPECT, SET, Kind, TaskId
+from bohrbug.runtime.threads import queue_items
 from bohrbug.runtime.threads.control import controlled, current
 from bohrbug.runtime.threads.execution import Execution
 from bohrbug.runtime.threads.idents import FIRST_IDENT
@@ -27,8 +28,8 @@ from bohrbug.runtime.threads.synchronizers import place_of
 patches = Patches()
 
 
-def _inspect(owner: Any, place: Any) -> None:
-    """An attribute is about to be read that operations on the object change."""
+def _inspect(owner: Any, name: str, is_write: bool, place: Any) -> None:
+    """An attribute is about to be read that operations on the object change, or go by."""
     execution = controlled()
     if execution is None or execution.current.inside or execution.is_alone():
         return
@@ -42,8 +43,33 @@ def _inspect(owner: Any, place: Any) -> None:
             _look_around(execution, place)
         return
     state = execution.resources.of(owner, type(owner).__name__)
+    if is_write:
+        execution.perform(SET, state, place)
+        return
+    if name == "queue":
+        queue_items.look_into(execution)
     execution.perform(INSPECT, state, place)
     execution.observe(state, place)
+
+
+def _watch_text(class_: Any, kind: str) -> None:
+    """The text of a primitive says how it is."""
+    original = class_.__repr__
+
+    @patches.method(class_, "__repr__")
+    def wrapper(self: Any) -> str:
+        execution = controlled()
+        if not (execution is None or execution.current.inside or execution.is_alone()):
+            frame = _getframe(1)
+            state = execution.resources.of(self, kind)
+            execution.perform(INSPECT, state, place_of(frame))
+            execution.observe(state, place_of(frame))
+        text: str = original(self)
+        return text
+
+
+for _primitive in ("Condition", "Event", "Semaphore", "Barrier"):
+    _watch_text(getattr(threading, _primitive), _primitive)
 
 
 def _is_of_another_task(execution: Execution, frame: FrameType) -> bool:

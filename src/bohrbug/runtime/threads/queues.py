@@ -13,6 +13,7 @@ from bohrbug.accelerator import native, never
 from bohrbug.model.operation import GET, INSPECT, PUT, TaskId, kind_named
 from bohrbug.model.trace import Gate
 from bohrbug.runtime.interposed import CONTROL, wrapped_alike
+from bohrbug.runtime.threads import queue_items
 from bohrbug.runtime.threads.control import (
     controlled,
     current,
@@ -311,6 +312,7 @@ def _wrap_queue(name: str, kind: Any, ready: Callable[[Any], bool]) -> None:
             execution.perform(kind, state, place, lambda: ready(self))
             _note_gate(execution, self, False)
             if kind is INSPECT:
+                queue_items.tell(execution, self, False)
                 execution.observe(state, place)
         if type(self) not in _PLAIN_CLASSES:
             return _calling_program(execution, self, original, *args, **kwargs)

@@ -386,7 +386,7 @@ class ThreadsRuntime:
         execution = Execution(plan, self._settings, self._shared)
         if breakers:
             execution.watch_breakers()
-        namespaces = len(self._shared.namespaces)
+        namespaces = len(self._shared.namespaces) + attributes.new_on_classes()
         self.execution = execution
         self.made += 1
         watcher: Watcher | None = None
@@ -446,7 +446,7 @@ class ThreadsRuntime:
             tasks,
             points,
             # Operations conflict now that did not before.
-            len(self._shared.namespaces) - namespaces,
+            len(self._shared.namespaces) + attributes.new_on_classes() - namespaces,
             bool(points),
             self._instrumentation.all_tell,
             free_threaded_only_steps=tuple(execution.free_threaded_only_steps),

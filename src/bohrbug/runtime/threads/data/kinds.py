@@ -77,6 +77,7 @@ class Kind:
         "is_container",
         "is_error",
         "is_mapping",
+        "is_modelled",
         "is_module",
         "is_type",
         "name",
@@ -92,11 +93,12 @@ class Kind:
         self.is_error = id(BaseException) in bases
         self.is_module = id(types.ModuleType) in bases
         self.is_mapping = id(dict) in bases
+        # Of a lock or a thread only the attributes that the program gives it are variables.
+        self.is_modelled = excluded
         self.held = not _weakref_offset_of(cls)
         immutable = not bases.isdisjoint(_IMMUTABLE)
         self.tracked = not (
-            excluded
-            or id(cls) in _IMMUTABLE
+            id(cls) in _IMMUTABLE
             or (self.held and (immutable or not bases.isdisjoint(_NEVER_HELD)))
             or id(_local) in bases
         )
@@ -127,7 +129,7 @@ class Types:
     """What is known of the types of the tested program; kept from one execution to the next.
 
     Parameters:
-        excluded: says of a type that its instances have no variables, as those of
+        excluded: says of a type that its instances are modelled as a whole, as those of
             the classes of locks and threads; asked once for each type.
     """
 

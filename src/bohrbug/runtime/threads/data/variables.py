@@ -132,7 +132,7 @@ class Variables:
             place: where it is touched, for the label of an owner seen for the first time.
         """
         known = self.owners.get(id(owner)) or self._register(owner, place)
-        if known is None:
+        if known is None or known.kind.is_modelled:
             return None
         key = self._comparable(known.kind, key, place)
         whole = known.whole or self._make_whole(known)
@@ -157,7 +157,7 @@ class Variables:
             place: where it is touched, for the label of an owner seen for the first time.
         """
         known = self.owners.get(id(owner)) or self._register(owner, place)
-        if known is None:
+        if known is None or known.kind.is_modelled:
             return None
         return known.whole or self._make_whole(known)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import mmap
 import sys
 from collections.abc import Callable
 from types import FunctionType, ModuleType
@@ -20,6 +21,7 @@ from bohrbug.runtime.threads.rewrite import (
 )
 from bohrbug.runtime.threads.rewrite.attributes import note_stored, read_kinds, write_kinds
 from bohrbug.runtime.threads.rewrite.classes import look_up
+from bohrbug.runtime.threads.rewrite.mappings import behind_mapping
 from bohrbug.runtime.threads.rewrite.place import Place
 
 
@@ -172,6 +174,44 @@ def _write_buffer(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
             return
 
 
+def _release_view(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
+    hooks.in_one_step(place, _tell_release, owner, place)
+
+
+def _tell_release(view: memoryview, place: Place) -> None:
+    # What it shows can be resized from here on, and nobody can use the view any more.
+    hooks.tell_whole(view, True, place)
+    hooks.whole(view, True, place)
+
+
+def _look_in_mapping(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
+    hooks.in_one_step(place, _tell_mapping, owner, False, False, place)
+
+
+def _read_mapping(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
+    hooks.in_one_step(place, _tell_mapping, owner, True, False, place)
+
+
+def _write_mapping(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
+    hooks.in_one_step(place, _tell_mapping, owner, True, True, place)
+
+
+def _tell_mapping(mapping: mmap.mmap, moves: bool, is_write: bool, place: Place) -> None:
+    """A method uses an ``mmap``: it may go on in it, and change what is in it."""
+    contents = behind_mapping(mapping)
+    if contents is mapping:
+        hooks.whole(mapping, moves or is_write, place)
+        return
+    # Each has a position of its own, and several may show the same memory.
+    hooks.whole(mapping, moves, place)
+    hooks.whole(contents, is_write, place)
+
+
+def _look_whether_closed(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
+    # That is what closing one stores, in Python.
+    hooks.attribute(owner, "_closed", False, place)
+
+
 def _format(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
     formats.read(owner, arguments, place)
 
@@ -202,4 +242,9 @@ ACTIONS: dict[str, Callable[[Any, tuple[Any, ...], Place], None]] = {
     effects.DELETE_ITEM_BY_NAME: _delete_item_by_name,
     effects.PRINT: _print,
     effects.WRITE_BUFFER: _write_buffer,
+    effects.RELEASE_VIEW: _release_view,
+    effects.LOOK_IN_MAPPING: _look_in_mapping,
+    effects.READ_MAPPING: _read_mapping,
+    effects.WRITE_MAPPING: _write_mapping,
+    effects.LOOK_WHETHER_CLOSED: _look_whether_closed,
 }

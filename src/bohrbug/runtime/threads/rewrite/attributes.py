@@ -11,6 +11,7 @@ import ctypes
 import enum
 import functools
 import io
+import mmap
 import operator
 import sys
 import typing
@@ -43,7 +44,7 @@ from bohrbug.runtime.threads.rewrite.classes import (
     remember_class,
 )
 from bohrbug.runtime.threads.rewrite.errors import PARTS
-from bohrbug.runtime.threads.rewrite.inspected import INSPECTED
+from bohrbug.runtime.threads.rewrite.inspected import INSPECTED, STORED
 from bohrbug.runtime.threads.rewrite.lives import PROXIES
 from bohrbug.runtime.threads.rewrite.memory import DATA
 
@@ -118,6 +119,21 @@ _stored_names: set[str] = set()
 """Names of attributes that code stores: a method of such a name may be exchanged."""
 
 
+_new_on_classes: set[str] = set()
+"""Names of attributes that classes have got while a test ran, and had not before."""
+
+
+def note_new_on_class(class_: type, name: str) -> None:
+    """A class is about to get an attribute; objects without one ask their classes if it is new."""
+    if name not in _new_on_classes and look_up(class_, name) is MISSING:
+        _new_on_classes.add(name)
+
+
+def new_on_classes() -> int:
+    """How many names of such attributes are known: with each of them more operations conflict."""
+    return len(_new_on_classes)
+
+
 def note_stored(name: str) -> None:
     """Some code stores attributes of that name: methods found under it are data from now on."""
     if name not in _stored_names:
@@ -143,6 +159,7 @@ def forget_stored_names() -> None:
     """What was stored while one test was explored says nothing of the next one."""
     names = [*_stored_names]
     _stored_names.clear()
+    _new_on_classes.clear()
     for name in names:
         _forget_answers(name)
 
@@ -185,7 +202,7 @@ if _ARE_ANNOTATIONS_COMPUTED:
     COMPUTED_BY_C["__annotations__"] = (FunctionType,)
 
 
-_STREAMS = (io.IOBase, io.StringIO, io.BytesIO)
+_CLOSABLE = (io.IOBase, io.StringIO, io.BytesIO, mmap.mmap)
 
 
 class _Structure(ctypes.Structure):
@@ -283,7 +300,7 @@ def _descriptor_kind(found: Any, name: str) -> str | None:
             return SKIP if name[0] == "_" else MEMORY
         if found.__objclass__ in (GeneratorType, CoroutineType, AsyncGeneratorType):
             return WHOLE if name[:2] in ("gi", "cr", "ag") else SKIP
-        if name == "closed" and issubclass(found.__objclass__, _STREAMS):
+        if name == "closed" and issubclass(found.__objclass__, _CLOSABLE):
             return WHOLE
         if found.__objclass__ in COMPUTED_BY_C.get(name, ()):
             return COMPUTED
@@ -329,6 +346,8 @@ def raw_read_kind(class_: type, name: str) -> str:
         return PRIMITIVE
     found = look_up(class_, name)
     if found is MISSING:
+        if name in _new_on_classes and _dictoffset_of(class_) and not FOREIGN[class_]:
+            return CLASS_DATA
         # Code in C may find it without a descriptor.
         return INSTANCE if _dictoffset_of(class_) or FOREIGN[class_] else SKIP
     if name == "__dict__":
@@ -358,6 +377,8 @@ def raw_write_kind(class_: type, name: str) -> str:
         return SKIP
     if name == "__class__":
         return INSTANCE
+    if name in STORED and issubclass(class_, STORED[name]):
+        return PRIMITIVE
     found = look_up(class_, name)
     if name == "__dict__" and found is not MISSING:
         return INSTANCE

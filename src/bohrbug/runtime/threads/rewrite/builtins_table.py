@@ -61,13 +61,17 @@ from bohrbug.runtime.threads.rewrite.effects import (
     GET_BY_DESCRIPTOR,
     ITERATE,
     LOOK_AT_DESCRIPTOR,
+    LOOK_IN_MAPPING,
     LOOK_IN_STREAM,
+    LOOK_WHETHER_CLOSED,
     NOTHING,
     PLAIN_WRITE,
     READ,
     READ_ITEM_BY_NAME,
     READ_KEY,
+    READ_MAPPING,
     READ_STREAM,
+    RELEASE_VIEW,
     SET_BY_DESCRIPTOR,
     SET_ITEM_BY_NAME,
     SET_TRACEBACK,
@@ -76,6 +80,7 @@ from bohrbug.runtime.threads.rewrite.effects import (
     USE_STREAM,
     WRITE,
     WRITE_KEY,
+    WRITE_MAPPING,
     WRITE_STREAM,
     Effect,
 )
@@ -399,8 +404,7 @@ _METHODS: dict[type, dict[str, Effect]] = {
     memoryview: _methods(
         memoryview,
         reads="tobytes tolist hex index count",
-        # While there is a view, what it shows can't be resized.
-        others={"release": Effect(WRITE), "__exit__": Effect(WRITE)},
+        others=dict.fromkeys(("release", "__exit__"), Effect(RELEASE_VIEW)),
     ),
     re.Pattern: {
         **dict.fromkeys(
@@ -415,11 +419,14 @@ _METHODS: dict[type, dict[str, Effect]] = {
         others={"run": Effect(WRITE, calls_back=True, calls=FIRST)},
     ),
     contextvars.ContextVar: dict.fromkeys(("get", "set", "reset"), Effect(USE_CONTEXT_VARIABLE)),
-    mmap.mmap: _methods(
-        mmap.mmap,
-        writes="write write_byte seek read read_byte readline move resize close flush madvise",
-        reads="find rfind size tell",
-    ),
+    mmap.mmap: {
+        **dict.fromkeys(_names("find rfind size tell"), Effect(LOOK_IN_MAPPING)),
+        **dict.fromkeys(_names("seek read read_byte readline"), Effect(READ_MAPPING)),
+        **dict.fromkeys(
+            _names("write write_byte move resize close __exit__ flush madvise"),
+            Effect(WRITE_MAPPING),
+        ),
+    },
     str: {
         **dict.fromkeys(("join", "translate"), Effect(NOTHING, (0,))),
         "format": Effect(FORMAT, by_value=True),
@@ -444,6 +451,7 @@ _METHODS: dict[type, dict[str, Effect]] = {
     _socket.socket: {
         **dict.fromkeys(_names("setsockopt settimeout setblocking"), Effect(CHANGE_DESCRIPTOR)),
         **dict.fromkeys(_names("getsockopt gettimeout getblocking"), Effect(LOOK_AT_DESCRIPTOR)),
+        "fileno": Effect(LOOK_WHETHER_CLOSED),
     },
     LruCacheWrapper: dict.fromkeys(("cache_clear", "cache_info"), Effect(WRITE)),
     functools.partial: {"__setstate__": Effect(WRITE)},

@@ -117,6 +117,12 @@ KNOWN_MODULES = names(
 )
 """Modules in C of whose objects it is known what is done to them."""
 
+_PLAIN_OBJECTS = frozenset(
+    {("_ssl", "MemoryBIO"), ("sqlite3", "Blob"), ("_io", "BufferedRWPair")}
+    | {("_io", "IncrementalNewlineDecoder")}
+)
+"""Classes of such modules that nobody controls: their objects are data."""
+
 
 class _IsForeign(dict[type, bool]):
     """Whether objects of a class are changed by code in C that no table knows.
@@ -138,10 +144,16 @@ def is_foreign(class_: type) -> bool:
     # By identity: a metaclass may say what is equal.
     if any(base is type or base is BaseException for base in order):
         return False
-    bases = [
-        base for base in order if module_of(base) not in KNOWN_MODULES and is_written_in_c(base)
-    ]
+    bases = [base for base in order if is_written_in_c(base) and not _is_known(base)]
     return bool(bases) and not _is_value(class_)
+
+
+def _is_known(class_: type) -> bool:
+    module = module_of(class_)
+    return module in KNOWN_MODULES and (module, _name_of(class_)) not in _PLAIN_OBJECTS
+
+
+_name_of: Callable[[type], str] = vars(type)["__name__"].__get__
 
 
 def module_of(class_: type) -> str:

@@ -68,6 +68,7 @@ from bohrbug.runtime.threads.rewrite.attributes import (
     instance_has,
     is_in_dict,
     is_stored,
+    note_new_on_class,
     read_kinds,
     write_kinds,
 )
@@ -264,7 +265,10 @@ def tell_whole(owner: Any, is_write: bool, place: Place) -> None:
         return
     if type(owner) is memoryview:
         for shown in memory.shown_by(owner):
-            tell_whole(shown, is_write, place)
+            if shown is owner:
+                whole(owner, is_write, place)
+            else:
+                tell_whole(shown, is_write, place)
         return
     if type(owner) is mmap.mmap:
         owner = behind_mapping(owner)
@@ -351,6 +355,7 @@ def tell_attribute(owner: Any, name: str, kind: object, is_write: bool, place: P
             item(namespace, name, is_write, place)
     elif kind is TYPE:
         if is_write:
+            note_new_on_class(owner, name)
             forget_name(name)
             attribute(owner, name, True, place)
         else:
@@ -363,7 +368,7 @@ def tell_attribute(owner: Any, name: str, kind: object, is_write: bool, place: P
         halfway.Called.tell(look_up(type(owner), name).fget, (owner,), place)
     elif kind is PRIMITIVE:
         if not parts.note(owner):
-            Inspecting.tell(owner, place)
+            Inspecting.tell(owner, name, is_write, place)
     elif kind is OF_CLASS[SKIP]:
         read_class(owner, place)
     elif kind is OF_CLASS[CLASS_DATA]:
@@ -372,6 +377,8 @@ def tell_attribute(owner: Any, name: str, kind: object, is_write: bool, place: P
         descriptor = look_up(type(owner), name)
         tell_memory(memory.attribute(owner, name, descriptor, is_write), place)
     elif kind is WHOLE:
+        if type(owner) is mmap.mmap:
+            owner = behind_mapping(owner)
         whole(owner, is_write, place)
     elif kind is COMPUTED:
         # Reading it computes it, unless that was done before; by a function that others may enter.

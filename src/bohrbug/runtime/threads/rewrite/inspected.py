@@ -30,12 +30,19 @@ INSPECTED: dict[str, tuple[type, ...]] = {
 }
 """Names of attributes, with the classes of whose objects, and those of subclasses, it is true."""
 
+STORED: dict[str, tuple[type, ...]] = {"maxsize": (queue.Queue,)}
+"""The same of those that operations go by, and that a program may set."""
+
 
 def _ignore_future(owner: object, is_write: bool, place: Place) -> None:
     """While nobody is in control."""
 
 
-def _ignore(owner: object, place: Place) -> None:
+def _ignore(owner: object, name: str, is_write: bool, place: Place) -> None:
+    """While nobody is in control."""
+
+
+def _ignore_question(name: str, place: Place) -> None:
     """While nobody is in control."""
 
 
@@ -45,11 +52,12 @@ class Inspecting:
     Attributes:
         use_future: called just before a method of a future or task of asyncio, with that, whether
             the method changes it, and the place.
-        tell: called just before one, with the object and the place.
+        tell: called just before one, with the object, the attribute, whether the program stores it,
+            and the place.
         ask: called where the interpreter is asked for what nothing tells of, such as a count of
             references, with the name of the function and the place.
     """
 
     use_future: Callable[[object, bool, Place], None] = staticmethod(_ignore_future)
-    tell: Callable[[object, Place], None] = staticmethod(_ignore)
-    ask: Callable[[str, Place], None] = staticmethod(_ignore)
+    tell: Callable[[object, str, bool, Place], None] = staticmethod(_ignore)
+    ask: Callable[[str, Place], None] = staticmethod(_ignore_question)

@@ -70,6 +70,7 @@ _STATES = {
         ("the switch interval", "setswitchinterval", "", "getswitchinterval"),
         ("the limit of digits", "set_int_max_str_digits", "", "get_int_max_str_digits"),
     ),
+    "resource": (("the limits of resources", "setrlimit", "prlimit", "getrlimit"),),
     "_socket": (("sockets' default timeout", "setdefaulttimeout", "", "getdefaulttimeout"),),
     "posix": (("the umask", "umask", "", ""), ("the niceness", "nice", "", "getpriority")),
     "gc": (
@@ -171,6 +172,10 @@ METHODS: dict[tuple[str, str], dict[str, Effect]] = {
         }
         for name in ("Future", "Task")
     },
+    ("_ssl", "MemoryBIO"): _methods("read write write_eof"),
+    ("sqlite3", "Blob"): _methods("read write seek tell close __exit__"),
+    ("_io", "IncrementalNewlineDecoder"): _methods("decode setstate reset getstate"),
+    ("_io", "BufferedRWPair"): _methods("read peek read1 readinto readinto1 write flush close"),
     ("_random", "Random"): _methods("random seed setstate getrandbits", "getstate"),
     ("_sre", "SRE_Scanner"): _methods("match search"),
     ("pyexpat", "xmlparser"): dict.fromkeys(

@@ -283,9 +283,9 @@ _BufferOfStream: type = type(io.BytesIO().getbuffer().obj)
 
 
 def shown_by(view: memoryview) -> list[Any]:
-    """The object whose memory a view shows, unless the view was released."""
+    """The object whose memory a view shows, or the view itself once it was released."""
     try:
         shown = view.obj
     except ValueError:
-        return []
+        return [view]
     return gc.get_referents(shown) if type(shown) is _BufferOfStream else [shown]

@@ -69,7 +69,7 @@ def whole_of(part: Any, place: Place) -> Any:
     for frame in gc.get_referents(part):
         if isinstance(frame, FrameType):
             # Nobody tells what the code of the frame itself does to its variables.
-            Inspecting.tell(frame, place)
+            Inspecting.tell(frame, "f_locals", False, place)
             found = _variables.get(frame.f_code)
             if found is None:
                 name = frame.f_code.co_qualname

@@ -14,6 +14,7 @@ from bohrbug.runtime.threads.rewrite import (
     c_code,
     class_patterns,
     constructors,
+    executed,
     halfway,
     hooks,
     iteration,
@@ -273,7 +274,9 @@ class _Rewriting:
 
     def load_name(self, index: int, instruction: Instruction, stack: Any) -> None:
         name = self.code.co_names[instruction.arg]
-        if self.is_module or name not in self.class_names:
+        if self.is_module and self.view.may_change(name):
+            self._touch_global(executed.read_name, index, instruction, name)
+        elif name not in self.class_names:
             self._read_global(index, instruction, name)
 
     def load_from_dict_or_globals(self, index: int, instruction: Instruction, stack: Any) -> None:
@@ -297,7 +300,8 @@ class _Rewriting:
 
     def store_name(self, index: int, instruction: Instruction, stack: Any) -> None:
         if self.is_module:
-            self.store_global(index, instruction, stack)
+            name = self.code.co_names[instruction.arg]
+            self._touch_global(executed.write_name, index, instruction, name)
 
     def load_cell(self, index: int, instruction: Instruction, stack: Any) -> None:
         self._touch_cell(hooks.read_cell, index, instruction)
