@@ -22,6 +22,7 @@ from . import (
     library,
     library_state,
     lives,
+    looks,
     memory,
     names,
     open_files,
@@ -38,6 +39,7 @@ from . import (
 
 MODULES = (
     *(attributes, calls, classes, code_in_c, containers, coroutines, deadlocks, effects),
-    *(inheriting, insides, intervals, iterators, library, library_state, lives, memory, names),
-    *(open_files, parts, primitives, services, shared, signals, state, system, threads, values),
+    *(inheriting, insides, intervals, iterators, library, library_state, lives, looks, memory),
+    *(names, open_files, parts, primitives, services, shared, signals, state, system),
+    *(threads, values),
 )
