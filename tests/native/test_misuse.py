@@ -49,6 +49,24 @@ def test_what_lies_behind_it_is_found(native_build: Build, kind: str) -> None:
     assert BEHIND[kind][1] in failure.outcome.message
 
 
+@pytest.mark.parametrize("what", ["condition", "rwlock", "semaphore", "barrier"])
+def test_use_of_what_was_destroyed_fails(native_build: Build, what: str) -> None:
+    program = native_build("misuses.c")
+    [failure] = explored(program, f"destroyed-{what}", executions=5, causes=0).failures
+    assert (failure.outcome.kind, failure.outcome.exception) == (
+        OutcomeKind.MISUSE,
+        "use-destroyed",
+    )
+    allowed = ("use-destroyed",)
+    assert not explored(
+        program, f"destroyed-{what}", executions=5, allowed_misuses=allowed
+    ).failures
+
+
+def test_what_is_made_again_may_be_used(native_build: Build) -> None:
+    assert not explored(native_build("misuses.c"), "made-again", executions=5).failures
+
+
 def test_each_kind_that_can_be_allowed_is_tried() -> None:
     assert set(BEHIND) == set(ALLOWABLE_MISUSES)
 
@@ -69,7 +87,7 @@ def test_all_engines_let_it_pass(native_build: Build, engine: str) -> None:
     kinds = {failure.outcome.kind for failure in result.failures}
     assert kinds == {OutcomeKind.ASSERTION}
     assert result.verdict.conditions is not None
-    assert result.verdict.conditions.taking == ("unlock-unowned at misuses.c:35 as allowed",)
+    assert result.verdict.conditions.taking == ("unlock-unowned at misuses.c:36 as allowed",)
 
 
 def test_other_misuse_fails_all_the_same(native_build: Build) -> None:
@@ -102,12 +120,12 @@ def test_it_is_in_the_report_and_in_replays(native_build: Build, tmp_path: Path)
     (tmp_path / ".bohrbug").rename(tmp_path / "before")
     found = bohrbug(tmp_path, "run", "-q", "--allow-misuse", "unlock-unowned", *words)
     assert found.returncode == 1
-    assert "after allowed misuse: unlock-unowned at misuses.c:35" in found.stdout
+    assert "after allowed misuse: unlock-unowned at misuses.c:36" in found.stdout
     (file,) = (tmp_path / ".bohrbug").glob("*.json")
     assert json.loads(file.read_text())["target"]["allowed_misuses"] == ["unlock-unowned"]
     replayed = bohrbug(tmp_path, "replay", str(file))
     assert "Assertion `value == 2' failed" in replayed.stdout
-    assert "after allowed misuse: unlock-unowned at misuses.c:35" in replayed.stdout
+    assert "after allowed misuse: unlock-unowned at misuses.c:36" in replayed.stdout
     stepped = bohrbug(tmp_path, "step", str(file), stdin="\n" * 100)
     assert "Assertion `value == 2' failed" in stepped.stdout
 

@@ -41,6 +41,7 @@ BROKEN = {
     "not_reentrant.c": OutcomeKind.MISUSE,
     "static_buffer.c": OutcomeKind.ASSERTION,
     "talk.c": OutcomeKind.DEADLOCK,
+    "dies_with_a_mutex.c": OutcomeKind.DEADLOCK,
 }
 """For each program the outcome of its failure; with ``-DFIXED`` it has none."""
 
@@ -78,6 +79,12 @@ def test_its_corrected_twin_does_not(native_build: Build, name: str) -> None:
     assert not result.failures, result.failures[0].outcome
     assert result.verdict.kind is not VerdictKind.INCONCLUSIVE, result.verdict
     assert not result.diverged, result.verdict
+
+
+@pytest.mark.parametrize("way", ["kill", "exec"])
+def test_a_robust_mutex_outlives_its_process(native_build: Build, way: str) -> None:
+    result = explored(native_build("dies_with_a_mutex.c", "-DFIXED"), way, executions=60)
+    assert not result.failures, result.failures[0].outcome
 
 
 def test_handlers_of_forks_may_be_older_than_the_shim(native_build: Build) -> None:

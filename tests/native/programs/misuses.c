@@ -4,6 +4,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <pthread.h>
+#include <semaphore.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -89,6 +90,52 @@ static void use_destroyed(void) {
     int result = pthread_mutex_lock(&lock);
     assert(result == EINVAL);
     assert(!"it is the end");
+}
+
+static pthread_rwlock_t shared_lock;
+static pthread_barrier_t barrier;
+static sem_t semaphore;
+
+static void destroyed_condition(void) {
+    pthread_cond_destroy(&said);
+    pthread_cond_signal(&said);
+}
+
+static void destroyed_rwlock(void) {
+    pthread_rwlock_init(&shared_lock, NULL);
+    pthread_rwlock_destroy(&shared_lock);
+    pthread_rwlock_rdlock(&shared_lock);
+}
+
+static void destroyed_semaphore(void) {
+    sem_init(&semaphore, 0, 1);
+    sem_destroy(&semaphore);
+    sem_post(&semaphore);
+}
+
+static void destroyed_barrier(void) {
+    pthread_barrier_init(&barrier, NULL, 1);
+    pthread_barrier_destroy(&barrier);
+    pthread_barrier_wait(&barrier);
+}
+
+/* No misuse: what lies there is new. */
+static void made_again(void) {
+    for (int i = 0; i < 2; i++) {
+        said = (pthread_cond_t)PTHREAD_COND_INITIALIZER;
+        pthread_cond_signal(&said);
+        pthread_cond_destroy(&said);
+        shared_lock = (pthread_rwlock_t)PTHREAD_RWLOCK_INITIALIZER;
+        pthread_rwlock_wrlock(&shared_lock);
+        pthread_rwlock_unlock(&shared_lock);
+        pthread_rwlock_destroy(&shared_lock);
+        sem_init(&semaphore, 0, 1);
+        sem_wait(&semaphore);
+        sem_destroy(&semaphore);
+        pthread_barrier_init(&barrier, NULL, 1);
+        pthread_barrier_wait(&barrier);
+        pthread_barrier_destroy(&barrier);
+    }
 }
 
 static void *leaves(void *unused) {
@@ -181,6 +228,9 @@ int main(int count, char **arguments) {
         {"left-locked", left_locked},       {"not-reentrant", not_reentrant},
         {"use-after-free", use_after_free}, {"free-twice", free_twice},
         {"unlock-rwlock", unlock_rwlock},   {"break-circle", break_circle},
+        {"destroyed-condition", destroyed_condition}, {"destroyed-rwlock", destroyed_rwlock},
+        {"destroyed-semaphore", destroyed_semaphore}, {"destroyed-barrier", destroyed_barrier},
+        {"made-again", made_again},
     };
     for (size_t i = 0; count > 1 && i < sizeof kinds / sizeof *kinds; i++)
         if (!strcmp(arguments[1], kinds[i].name)) kinds[i].does();

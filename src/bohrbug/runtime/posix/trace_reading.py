@@ -18,6 +18,15 @@ from bohrbug.runtime.posix.recorded import Reading
 from bohrbug.runtime.posix.segment import Segment
 from bohrbug.runtime.posix.symbols import Symbols
 
+NOT_MODELLED = (
+    "asynchronous input and output (aio_read and its like): threads of the C library do it",
+    "getaddrinfo_a: threads of the C library do it",
+    "mq_notify: the kernel and threads of the C library do what follows",
+    "process_vm_readv and process_vm_writev are no scheduling points",
+    "vmsplice is no scheduling point",
+)
+"""What is said of ``enum not_modelled`` in segment.h."""
+
 _FIRST = 10
 """Executions that are looked at for what the others will have, too."""
 
@@ -72,6 +81,9 @@ class TraceReader:
                 trace.uncontrolled.assume(taken)
         if segment.header.ended_beside_others:
             trace.uncontrolled.assume(EXIT_HANDLERS)
+        for place, what in enumerate(NOT_MODELLED):
+            if segment.header.not_modelled & 1 << place:
+                trace.uncontrolled.note(what)
         for what in unseen_in(segment, trace.seen):
             trace.uncontrolled.note(what)
         if self._preparation.settings.memory == TSO and has_fences(self._program):

@@ -3,6 +3,8 @@
 #include <pthread.h>
 #include <stdbool.h>
 
+#include "destroyed.h"
+#include "ending.h"
 #include "real.h"
 #include "schedule.h"
 
@@ -16,6 +18,7 @@ EXPORT int pthread_barrier_init(pthread_barrier_t *barrier,
                                 const pthread_barrierattr_t *attributes, unsigned count) {
     CONTROLLED(pthread_barrier_init, barrier, attributes, count);
     int result = REAL(pthread_barrier_init)(barrier, attributes, count);
+    note_initialised(barrier);
     if (result == 0)
         resource_make(barrier, BARRIER, is_shared(attributes), SITE)->value = (int32_t)count;
     return result;
@@ -26,6 +29,7 @@ EXPORT int pthread_barrier_destroy(pthread_barrier_t *barrier) {
     struct resource *resource = resource_at(barrier, BARRIER, false, SITE, NULL);
     perform(SET, resource_index(resource), SITE);
     resource_forget(barrier);
+    note_destroyed(barrier);
     /* The real one has never had a waiter. */
     return REAL(pthread_barrier_destroy)(barrier);
 }
@@ -34,8 +38,10 @@ EXPORT int pthread_barrier_wait(pthread_barrier_t *barrier) {
     CONTROLLED(pthread_barrier_wait, barrier);
     bool is_new;
     struct resource *resource = resource_at(barrier, BARRIER, false, SITE, &is_new);
-    if (is_new) return EINVAL;
     uint32_t number = resource_index(resource);
+    if (is_new && was_destroyed(barrier))
+        misuse(USE_DESTROYED, number, SITE, "use of a barrier that was destroyed");
+    if (is_new) return EINVAL;
     perform(WAIT, number, SITE);
     if ((int32_t)++resource->count < resource->value) {
         current->woken = 0;
@@ -45,7 +51,7 @@ EXPORT int pthread_barrier_wait(pthread_barrier_t *barrier) {
     resource->count = 0;
     for (uint32_t i = 0; i < segment->alive_count; i++) {
         struct task *task = &TASKS[segment->alive[i]];
-        if (task->condition == WOKEN && task->resource == number) task->woken = 1;
+        if (awaits(task, number)) task->woken = 1;
     }
     segment->changes++;
     return PTHREAD_BARRIER_SERIAL_THREAD;

@@ -9,6 +9,7 @@
 #include <sys/sem.h>
 #include <sys/stat.h>
 
+#include "clock.h"
 #include "descriptor_numbers.h"
 #include "file_locks.h"
 #include "real.h"
@@ -95,26 +96,35 @@ CONTROLS(fcntl)
 CONTROLS(fcntl64)
 
 static long try_lockf(const struct call *call) {
-    return REAL(lockf)((int)call->numbers[0], F_TLOCK, call->numbers[1]);
+    return REAL(lockf64)((int)call->numbers[0], F_TLOCK, call->numbers[1]);
+}
+
+static int lock_part(int fd, int command, off64_t length, uint64_t site) {
+    uint32_t resource = file_of(fd, site);
+    if (command == F_TEST || command == F_TLOCK) {
+        perform(command == F_TEST ? INSPECT : TRY_ACQUIRE, resource, site);
+        int result = REAL(lockf64)(fd, command, length);
+        if (result < 0) fruitless(site);
+        return result;
+    }
+    if (command == F_ULOCK) {
+        perform(RELEASE, resource, site);
+        int result = REAL(lockf64)(fd, command, length);
+        let_go(resource, site);
+        return result;
+    }
+    struct call call = {try_lockf, NULL, {fd, length}, outsider_with_lock, 0};
+    return (int)persist(&call, ACQUIRE, resource, site);
 }
 
 EXPORT int lockf(int fd, int command, off_t length) {
     CONTROLLED(lockf, fd, command, length);
-    uint32_t resource = file_of(fd, SITE);
-    if (command == F_TEST || command == F_TLOCK) {
-        perform(command == F_TEST ? INSPECT : TRY_ACQUIRE, resource, SITE);
-        int result = REAL(lockf)(fd, command, length);
-        if (result < 0) fruitless(SITE);
-        return result;
-    }
-    if (command == F_ULOCK) {
-        perform(RELEASE, resource, SITE);
-        int result = REAL(lockf)(fd, command, length);
-        let_go(resource, SITE);
-        return result;
-    }
-    struct call call = {try_lockf, NULL, {fd, length}, outsider_with_lock, 0};
-    return (int)persist(&call, ACQUIRE, resource, SITE);
+    return lock_part(fd, command, length, SITE);
+}
+
+EXPORT int lockf64(int fd, int command, off64_t length) {
+    CONTROLLED(lockf64, fd, command, length);
+    return lock_part(fd, command, length, SITE);
 }
 
 /* -- System V -------------------------------------------------------------------------------- */
@@ -171,20 +181,32 @@ static long try_semaphores(const struct call *call) {
     return REAL(semop)((int)call->numbers[0], operations, count);
 }
 
+static int operate(int set, struct sembuf *operations, size_t count, uint64_t deadline, uint64_t site) {
+    uint32_t resource = numbered(SEMAPHORES, (uint32_t)set, DESCRIPTOR, site);
+    bool waits = true;
+    for (size_t i = 0; i < count; i++) waits &= !(operations[i].sem_flg & IPC_NOWAIT);
+    struct call call = {try_semaphores, operations, {set, (long)count}, NULL, deadline};
+    int result;
+    if (waits) {
+        result = (int)persist(&call, GET, resource, site);
+        if (result < 0 && errno == ETIMEDOUT) errno = EAGAIN;
+    } else {
+        perform(GET, resource, site);
+        result = REAL(semop)(set, operations, count);
+    }
+    if (result == 0) let_go(resource, site);
+    return result;
+}
+
 EXPORT int semop(int set, struct sembuf *operations, size_t count) {
     CONTROLLED(semop, set, operations, count);
     if (count > MOST_OPERATIONS) return REAL(semop)(set, operations, count);
-    uint32_t resource = numbered(SEMAPHORES, (uint32_t)set, DESCRIPTOR, SITE);
-    bool waits = true;
-    for (size_t i = 0; i < count; i++) waits &= !(operations[i].sem_flg & IPC_NOWAIT);
-    struct call call = {try_semaphores, operations, {set, (long)count}, NULL, 0};
-    int result;
-    if (waits) {
-        result = (int)persist(&call, GET, resource, SITE);
-    } else {
-        perform(GET, resource, SITE);
-        result = REAL(semop)(set, operations, count);
-    }
-    if (result == 0) let_go(resource, SITE);
-    return result;
+    return operate(set, operations, count, 0, SITE);
+}
+
+EXPORT int semtimedop(int set, struct sembuf *operations, size_t count, const struct timespec *time) {
+    CONTROLLED(semtimedop, set, operations, count, time);
+    if (count > MOST_OPERATIONS || (time && !valid_time(time)))
+        return REAL(semtimedop)(set, operations, count, time);
+    return operate(set, operations, count, time ? deadline_after(time) : 0, SITE);
 }

@@ -3,6 +3,7 @@
 #include <errno.h>
 
 #include "clock.h"
+#include "ending.h"
 #include "mutex.h"
 #include "real.h"
 #include "schedule.h"
@@ -10,12 +11,17 @@
 /* glibc keeps both bits of the attributes in `__wrefs`. */
 #define SHARED 1
 #define MONOTONIC 2
+/* ... and that it was destroyed. */
+#define DESTROYED 4
 
 static struct resource *resource_of(pthread_cond_t *condition, uint64_t site) {
     bool is_new;
     bool shared = condition->__data.__wrefs & SHARED;
     struct resource *resource = resource_at(condition, CONDITION, shared, site, &is_new);
     if (is_new && condition->__data.__wrefs & MONOTONIC) resource->clock = CLOCK_MONOTONIC;
+    if (condition->__data.__wrefs & DESTROYED)
+        misuse(USE_DESTROYED, resource_index(resource), site,
+               "use of a condition variable that was destroyed");
     return resource;
 }
 
@@ -24,7 +30,7 @@ static uint32_t mark_waiters(uint32_t number) {
     uint32_t count = 0;
     for (uint32_t i = 0; i < segment->alive_count; i++) {
         struct task *task = &TASKS[segment->alive[i]];
-        if (task->condition != SIGNALLED || task->resource != number) continue;
+        if (!awaits(task, number)) continue;
         task->eligible = 1;
         count++;
     }
@@ -35,7 +41,7 @@ static uint32_t count_eligible(uint32_t number) {
     uint32_t count = 0;
     for (uint32_t i = 0; i < segment->alive_count; i++) {
         const struct task *task = &TASKS[segment->alive[i]];
-        count += task->condition == SIGNALLED && task->resource == number && task->eligible;
+        count += awaits(task, number) && task->eligible;
     }
     return count;
 }

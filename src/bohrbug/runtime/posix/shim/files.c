@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <poll.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <string.h>
@@ -124,6 +125,19 @@ void file_opening(int folder, const char *path, int flags, uint64_t site) {
 READS_AT(pread, off_t)
 READS_AT(pread64, off64_t)
 
+#define READS_CHECKED_AT(name, offset) \
+    EXPORT ssize_t name(int fd, void *buffer, size_t count, offset at, size_t length) { \
+        if (count > length) return REAL(name)(fd, buffer, count, at, length); \
+        CALLED_BY_PROGRAM(name, fd, buffer, count, at, length); \
+        number_operation(INSPECT, SITE); \
+        file_operation(INSPECT, fd, SITE); \
+        ssize_t size = number_used(fd, REAL(name)(fd, buffer, count, at, length)); \
+        touched(buffer, size, WRITE, SITE); \
+        return size; \
+    }
+READS_CHECKED_AT(__pread_chk, off_t)
+READS_CHECKED_AT(__pread64_chk, off64_t)
+
 #define WRITES_AT(name, offset) \
     EXPORT ssize_t name(int fd, const void *buffer, size_t count, offset at) { \
         CALLED_BY_PROGRAM(name, fd, buffer, count, at); \
@@ -143,12 +157,29 @@ ON_FILE(SET, ssize_t, pwritev, (int fd, const struct iovec *parts, int count, of
         count, at)
 ON_FILE(SET, ssize_t, pwritev64, (int fd, const struct iovec *parts, int count, off64_t at), fd, fd, parts,
         count, at)
+
+/* At -1 they are as readv and writev. */
+#define IN_PARTS(name, kind_at, kind, events, offset) \
+    EXPORT ssize_t name(int fd, const struct iovec *parts, int count, offset at, int flags) { \
+        CALLED_BY_PROGRAM(name, fd, parts, count, at, flags); \
+        number_operation(INSPECT, SITE); \
+        file_operation(at == -1 ? SET : kind_at, fd, SITE); \
+        if (descriptor_may_block(fd) && !descriptor_operation(kind, fd, events, SITE)) return -1; \
+        return number_used(fd, REAL(name)(fd, parts, count, at, flags)); \
+    }
+IN_PARTS(preadv2, INSPECT, GET, POLLIN, off_t)
+IN_PARTS(preadv64v2, INSPECT, GET, POLLIN, off64_t)
+IN_PARTS(pwritev2, SET, PUT, POLLOUT, off_t)
+IN_PARTS(pwritev64v2, SET, PUT, POLLOUT, off64_t)
+
 ON_FILE(SET, off_t, lseek, (int fd, off_t offset, int whence), fd, fd, offset, whence)
 ON_FILE(SET, off64_t, lseek64, (int fd, off64_t offset, int whence), fd, fd, offset, whence)
 ON_FILE(SET, int, ftruncate, (int fd, off_t size), fd, fd, size)
 ON_FILE(SET, int, ftruncate64, (int fd, off64_t size), fd, fd, size)
 ON_FILE(SET, int, posix_fallocate, (int fd, off_t offset, off_t size), fd, fd, offset, size)
 ON_FILE(SET, int, posix_fallocate64, (int fd, off64_t offset, off64_t size), fd, fd, offset, size)
+ON_FILE(SET, int, fallocate, (int fd, int mode, off_t offset, off_t size), fd, fd, mode, offset, size)
+ON_FILE(SET, int, fallocate64, (int fd, int mode, off64_t offset, off64_t size), fd, fd, mode, offset, size)
 ON_FILE(INSPECT, int, fstat, (int fd, struct stat *status), fd, fd, status)
 ON_FILE(INSPECT, int, fstat64, (int fd, struct stat64 *status), fd, fd, status)
 
@@ -199,6 +230,9 @@ LOOKS_UP(fstatat, (int folder, const char *path, struct stat *status, int flags)
 LOOKS_UP(fstatat64, (int folder, const char *path, struct stat64 *status, int flags), folder, path, folder,
          path, status, flags)
 
+LOOKS_UP(statx, (int folder, const char *path, int flags, unsigned wanted, struct statx *status), folder, path,
+         folder, path, flags, wanted, status)
+
 #define ON_NAME(kind, type, name, parameters, folder, path, ...) \
     EXPORT type name parameters { \
         CALLED_BY_PROGRAM(name, __VA_ARGS__); \
@@ -223,6 +257,8 @@ ON_NAME(SET, int, symlink, (const char *target, const char *path), AT_FDCWD, pat
 ON_NAME(SET, int, symlinkat, (const char *target, int folder, const char *path), folder, path, target, folder, path)
 ON_NAME(SET, int, mkdir, (const char *path, mode_t mode), AT_FDCWD, path, path, mode)
 ON_NAME(SET, int, mkdirat, (int folder, const char *path, mode_t mode), folder, path, folder, path, mode)
+ON_NAME(SET, int, mkfifo, (const char *path, mode_t mode), AT_FDCWD, path, path, mode)
+ON_NAME(SET, int, mkfifoat, (int folder, const char *path, mode_t mode), folder, path, folder, path, mode)
 ON_NAME(SET, int, rmdir, (const char *path), AT_FDCWD, path, path)
 
 /* One that changes what two names stand for is two operations. */
@@ -238,6 +274,13 @@ EXPORT int renameat(int old_folder, const char *old, int folder, const char *pat
     file_name_operation(SET, old_folder, old, SITE);
     file_name_operation(SET, folder, path, SITE);
     return REAL(renameat)(old_folder, old, folder, path);
+}
+
+EXPORT int renameat2(int old_folder, const char *old, int folder, const char *path, unsigned flags) {
+    CALLED_BY_PROGRAM(renameat2, old_folder, old, folder, path, flags);
+    file_name_operation(SET, old_folder, old, SITE);
+    file_name_operation(SET, folder, path, SITE);
+    return REAL(renameat2)(old_folder, old, folder, path, flags);
 }
 
 #define TRUNCATES(name, ...) \

@@ -57,7 +57,7 @@
     F(exit) F(_exit) F(_Exit) F(quick_exit) F(__assert_fail) F(__libc_start_main) \
     /* signals */ \
     F(sigaction) F(signal) F(sigprocmask) F(pthread_sigmask) F(sigwait) F(sigwaitinfo) \
-    F(sigtimedwait) F(sigsuspend) F(pause) F(kill) F(raise) \
+    F(sigtimedwait) F(sigsuspend) F(pause) F(kill) F(killpg) F(raise) F(__sysv_signal) \
     /* what depends on the thread of the kernel that calls */ \
     F(gettid) F(getpid) F(prctl) F(pthread_getname_np) F(sigaltstack) F(tgkill) F(sigqueue) \
     F(pthread_sigqueue) F(timer_create) F(timer_settime) F(timer_gettime) F(timer_getoverrun) F(timer_delete) \
@@ -79,7 +79,7 @@
     /* FIFOs, locks of files, System V */ \
     F(open) F(open64) F(openat) F(openat64) F(__open_2) F(__open64_2) F(fopen) F(fopen64) \
     F(freopen) F(freopen64) \
-    F(flock) F(fcntl) F(fcntl64) F(lockf) F(msgsnd) F(msgrcv) F(semop) \
+    F(flock) F(fcntl) F(fcntl64) F(lockf) F(msgsnd) F(msgrcv) F(semop) F(semtimedop) F(lockf64) \
     F(mq_open) F(__mq_open_2) F(mq_send) F(mq_timedsend) F(mq_receive) F(mq_timedreceive) \
     F(mq_getattr) F(mq_unlink) \
     F(__uflow) F(__underflow) F(fgetc) F(getc) F(fgetc_unlocked) F(fgets) F(fgets_unlocked) \
@@ -91,6 +91,10 @@
     F(__isoc99_fscanf) F(__isoc99_scanf) F(__isoc99_vfscanf) F(__isoc99_vscanf) OF_2_38(F) \
     F(fgetwc) F(getwc) F(fgetwc_unlocked) F(getwchar) F(fgetws) F(fputwc) F(putwc) F(fputwc_unlocked) F(putwchar) \
     F(fputws) F(vfwprintf) F(__vfwprintf_chk) F(fwprintf) F(__fwprintf_chk) F(wprintf) F(__wprintf_chk) \
+    F(__fgets_chk) F(__fgets_unlocked_chk) F(__fread_chk) F(__fread_unlocked_chk) \
+    F(dprintf) F(vdprintf) F(__dprintf_chk) F(__vdprintf_chk) F(eventfd_read) F(eventfd_write) \
+    F(__read_chk) F(__pread_chk) F(__pread64_chk) F(__recv_chk) F(__recvfrom_chk) F(recvmmsg) F(sendmmsg) \
+    F(splice) F(tee) \
     F(fseek) F(fseeko) F(fseeko64) F(ftell) F(ftello) F(ftello64) F(rewind) \
     /* what is in files, and what they are called */ \
     F(pread) F(pread64) F(preadv) F(preadv64) F(pwrite) F(pwrite64) F(pwritev) F(pwritev64) \
@@ -99,7 +103,11 @@
     F(truncate) F(truncate64) F(creat) F(creat64) F(unlink) F(unlinkat) F(remove) F(rename) F(renameat) \
     F(link) F(linkat) F(symlink) F(symlinkat) F(readlink) F(readlinkat) F(mkdir) F(mkdirat) F(rmdir) \
     F(readdir) F(readdir64) F(rewinddir) F(closedir) F(scandir) F(scandir64) \
-    F(sendfile) F(sendfile64) F(copy_file_range) \
+    F(sendfile) F(sendfile64) F(copy_file_range) F(fallocate) F(fallocate64) \
+    F(preadv2) F(preadv64v2) F(pwritev2) F(pwritev64v2) F(statx) F(mkfifo) F(mkfifoat) F(renameat2) \
+    /* not modelled */ \
+    F(aio_read) F(aio_read64) F(aio_write) F(aio_write64) F(aio_fsync) F(aio_fsync64) F(lio_listio) F(lio_listio64) \
+    F(getaddrinfo_a) F(mq_notify) F(process_vm_readv) F(process_vm_writev) F(vmsplice) \
     /* what all threads of a process share */ \
     F(chdir) F(fchdir) F(getcwd) F(umask) F(getenv) F(secure_getenv) F(setenv) F(unsetenv) F(putenv) F(clearenv) \
     F(setlocale) F(rand) F(srand) F(random) F(srandom) \

@@ -42,7 +42,7 @@ static struct task *longest_waiting(uint32_t number) {
     struct task *best = NULL;
     for (uint32_t i = 0; i < segment->alive_count; i++) {
         struct task *task = &TASKS[segment->alive[i]];
-        if (task->condition != WOKEN || task->resource != number || task->woken) continue;
+        if (!awaits(task, number) || task->woken) continue;
         if (!best || task->blocked_since < best->blocked_since) best = task;
     }
     return best;
@@ -70,7 +70,8 @@ static long requeue(uint32_t *word, int operation, uint32_t most, uint32_t most_
     long count = wake(word, operation, most, to, site), moved = 0;
     struct task *task;
     while ((uint64_t)moved < most_moved && (task = longest_waiting(from))) {
-        task->resource = to;
+        if (task->condition == WOKEN) task->resource = to;
+        task->awaits = to + 1;
         moved++;
     }
     return count + moved;

@@ -18,6 +18,7 @@
 #include "descriptors.h"
 #include "faults.h"
 #include "files.h"
+#include "io.h"
 #include "real.h"
 #include "signals.h"
 #include "timers.h"
@@ -34,15 +35,19 @@ static bool is_pipe(int fd) {
 
 /* -- reading and writing ------------------------------------------------------------ */
 
+ssize_t read_from(int fd, void *buffer, size_t count, uint64_t site) {
+    number_operation(INSPECT, site);
+    file_operation(SET, fd, site);
+    if (descriptor_may_block(fd) && !descriptor_operation(GET, fd, POLLIN, site)) return -1;
+    if (connection_fails(RECV_FAULT, fd, site)) return -1;
+    ssize_t size = number_used(fd, REAL(read)(fd, buffer, count));
+    touched(buffer, size, WRITE, site);
+    return size;
+}
+
 EXPORT ssize_t read(int fd, void *buffer, size_t count) {
     CONTROLLED(read, fd, buffer, count);
-    number_operation(INSPECT, SITE);
-    file_operation(SET, fd, SITE);
-    if (descriptor_may_block(fd) && !descriptor_operation(GET, fd, POLLIN, SITE)) return -1;
-    if (connection_fails(RECV_FAULT, fd, SITE)) return -1;
-    ssize_t size = number_used(fd, REAL(read)(fd, buffer, count));
-    touched(buffer, size, WRITE, SITE);
-    return size;
+    return read_from(fd, buffer, count, SITE);
 }
 
 EXPORT ssize_t readv(int fd, const struct iovec *parts, int count) {
@@ -54,16 +59,15 @@ EXPORT ssize_t readv(int fd, const struct iovec *parts, int count) {
     return number_used(fd, REAL(readv)(fd, parts, count));
 }
 
-EXPORT ssize_t write(int fd, const void *buffer, size_t count) {
-    CONTROLLED(write, fd, buffer, count);
-    number_operation(INSPECT, SITE);
-    file_operation(SET, fd, SITE);
-    touched(buffer, (ssize_t)count, READ, SITE);
+ssize_t write_to(int fd, const void *buffer, size_t count, uint64_t site) {
+    number_operation(INSPECT, site);
+    file_operation(SET, fd, site);
+    touched(buffer, (ssize_t)count, READ, site);
     if (!descriptor_may_block(fd)) return number_used(fd, REAL(write)(fd, buffer, count));
     size_t written = 0;
     do {
-        if (!descriptor_operation(PUT, fd, POLLOUT, SITE)) return written ? (ssize_t)written : -1;
-        if (connection_fails(SEND_FAULT, fd, SITE)) return -1;
+        if (!descriptor_operation(PUT, fd, POLLOUT, site)) return written ? (ssize_t)written : -1;
+        if (connection_fails(SEND_FAULT, fd, site)) return -1;
         size_t piece = count - written;
         if (piece > PIECE && is_pipe(fd) && is_blocking(fd)) piece = PIECE;
         ssize_t result = number_used(fd, REAL(write)(fd, (const char *)buffer + written, piece));
@@ -71,6 +75,11 @@ EXPORT ssize_t write(int fd, const void *buffer, size_t count) {
         written += (size_t)result;
     } while (written < count && is_pipe(fd) && is_blocking(fd));
     return (ssize_t)written;
+}
+
+EXPORT ssize_t write(int fd, const void *buffer, size_t count) {
+    CONTROLLED(write, fd, buffer, count);
+    return write_to(fd, buffer, count, SITE);
 }
 
 EXPORT ssize_t writev(int fd, const struct iovec *parts, int count) {
@@ -115,33 +124,51 @@ static bool socket_operation(enum kind kind, int fd, int flags, short events, ui
     return descriptor_operation(kind, fd, flags & MSG_DONTWAIT ? 0 : events, site);
 }
 
+ssize_t receive(int fd, void *buffer, size_t length, int flags, struct sockaddr *address, socklen_t *size,
+                uint64_t site) {
+    number_operation(INSPECT, site);
+    if (!socket_operation(GET, fd, flags, POLLIN, site)) return -1;
+    if (connection_fails(RECV_FAULT, fd, site)) return -1;
+    ssize_t received = number_used(fd, REAL(recvfrom)(fd, buffer, length, flags, address, size));
+    touched(buffer, received < (ssize_t)length ? received : (ssize_t)length, WRITE, site);
+    return received;
+}
+
 EXPORT ssize_t recv(int fd, void *buffer, size_t length, int flags) {
     CONTROLLED(recv, fd, buffer, length, flags);
-    number_operation(INSPECT, SITE);
-    if (!socket_operation(GET, fd, flags, POLLIN, SITE)) return -1;
-    if (connection_fails(RECV_FAULT, fd, SITE)) return -1;
-    ssize_t size = number_used(fd, REAL(recv)(fd, buffer, length, flags));
-    touched(buffer, size < (ssize_t)length ? size : (ssize_t)length, WRITE, SITE);
-    return size;
+    return receive(fd, buffer, length, flags, NULL, NULL, SITE);
 }
 
 EXPORT ssize_t recvfrom(int fd, void *buffer, size_t length, int flags, struct sockaddr *address,
                         socklen_t *size) {
     CONTROLLED(recvfrom, fd, buffer, length, flags, address, size);
-    number_operation(INSPECT, SITE);
-    if (!socket_operation(GET, fd, flags, POLLIN, SITE)) return -1;
-    if (connection_fails(RECV_FAULT, fd, SITE)) return -1;
-    ssize_t received = number_used(fd, REAL(recvfrom)(fd, buffer, length, flags, address, size));
-    touched(buffer, received < (ssize_t)length ? received : (ssize_t)length, WRITE, SITE);
-    return received;
+    return receive(fd, buffer, length, flags, address, size, SITE);
+}
+
+static ssize_t receive_message(int fd, struct msghdr *message, int flags, uint64_t site) {
+    number_operation(INSPECT, site);
+    if (!socket_operation(GET, fd, flags, POLLIN, site)) return -1;
+    if (connection_fails(RECV_FAULT, fd, site)) return -1;
+    return number_used(fd, REAL(recvmsg)(fd, message, flags));
 }
 
 EXPORT ssize_t recvmsg(int fd, struct msghdr *message, int flags) {
     CONTROLLED(recvmsg, fd, message, flags);
-    number_operation(INSPECT, SITE);
-    if (!socket_operation(GET, fd, flags, POLLIN, SITE)) return -1;
-    if (connection_fails(RECV_FAULT, fd, SITE)) return -1;
-    return number_used(fd, REAL(recvmsg)(fd, message, flags));
+    return receive_message(fd, message, flags, SITE);
+}
+
+/* Of the timeout the kernel thinks only once a message has come: then no more are waited for. */
+EXPORT int recvmmsg(int fd, struct mmsghdr *messages, unsigned count, int flags, struct timespec *timeout) {
+    CONTROLLED(recvmmsg, fd, messages, count, flags, timeout);
+    bool waits_for_one = timeout || flags & MSG_WAITFORONE;
+    unsigned done = 0;
+    for (flags &= ~MSG_WAITFORONE; done < count; done++) {
+        ssize_t size = receive_message(fd, &messages[done].msg_hdr, flags, SITE);
+        if (size < 0) break;
+        messages[done].msg_len = (unsigned)size;
+        if (waits_for_one) flags |= MSG_DONTWAIT;
+    }
+    return done || !count ? (int)done : -1;
 }
 
 EXPORT ssize_t send(int fd, const void *buffer, size_t length, int flags) {
@@ -163,12 +190,27 @@ EXPORT ssize_t sendto(int fd, const void *buffer, size_t length, int flags,
     return number_used(fd, REAL(sendto)(fd, buffer, length, flags, address, size));
 }
 
+static ssize_t send_message(int fd, const struct msghdr *message, int flags, uint64_t site) {
+    number_operation(INSPECT, site);
+    if (!socket_operation(PUT, fd, flags, POLLOUT, site)) return -1;
+    if (connection_fails(SEND_FAULT, fd, site)) return -1;
+    return number_used(fd, REAL(sendmsg)(fd, message, flags));
+}
+
 EXPORT ssize_t sendmsg(int fd, const struct msghdr *message, int flags) {
     CONTROLLED(sendmsg, fd, message, flags);
-    number_operation(INSPECT, SITE);
-    if (!socket_operation(PUT, fd, flags, POLLOUT, SITE)) return -1;
-    if (connection_fails(SEND_FAULT, fd, SITE)) return -1;
-    return number_used(fd, REAL(sendmsg)(fd, message, flags));
+    return send_message(fd, message, flags, SITE);
+}
+
+EXPORT int sendmmsg(int fd, struct mmsghdr *messages, unsigned count, int flags) {
+    CONTROLLED(sendmmsg, fd, messages, count, flags);
+    unsigned done = 0;
+    for (; done < count; done++) {
+        ssize_t size = send_message(fd, &messages[done].msg_hdr, flags, SITE);
+        if (size < 0) break;
+        messages[done].msg_len = (unsigned)size;
+    }
+    return done || !count ? (int)done : -1;
 }
 
 /* What was written is there at once: else the kernel keeps small writes back until it is sure that those

@@ -17,6 +17,11 @@
 
 static int kind_of(const pthread_mutex_t *mutex) { return mutex->__data.__kind & KIND_MASK; }
 
+/* On record, because another process may have to know, which can't read the mutex. */
+static void note_kind(struct resource *resource, const pthread_mutex_t *mutex) {
+    resource->flags = mutex->__data.__kind != DESTROYED ? mutex->__data.__kind & ROBUST : 0;
+}
+
 static bool is_locked(const pthread_mutex_t *mutex) {
     return mutex->__data.__lock != 0 && mutex->__data.__owner != 0;
 }
@@ -47,7 +52,9 @@ static struct resource *resource_looked_up(pthread_mutex_t *mutex, uint64_t site
     } else if (resource->owner.task != NONE && !is_locked(mutex)) {
         /* A new mutex now. */
         resource = resource_make(mutex, MUTEX, shared, site);
+        is_new = true;
     }
+    if (is_new) note_kind(resource, mutex);
     return resource;
 }
 
@@ -206,7 +213,8 @@ int mutex_give_up(pthread_mutex_t *mutex, uint64_t site) {
 
 int mutex_init(pthread_mutex_t *mutex, const pthread_mutexattr_t *attributes, uint64_t site) {
     int result = REAL(pthread_mutex_init)(mutex, attributes);
-    if (result == 0) resource_make(mutex, MUTEX, mutex->__data.__kind & SHARED, site);
+    if (result == 0)
+        note_kind(resource_make(mutex, MUTEX, mutex->__data.__kind & SHARED, site), mutex);
     return result;
 }
 
@@ -229,10 +237,7 @@ static bool is_held(const struct resource *resource) {
 }
 
 /* Whether the kernel tells the next one that its owner died. */
-static bool outlives(const struct resource *resource) {
-    const pthread_mutex_t *mutex = (const pthread_mutex_t *)(uintptr_t)resource->address;
-    return resource->space >> 63 || mutex->__data.__kind & ROBUST;
-}
+static bool outlives(const struct resource *resource) { return resource->flags & ROBUST; }
 
 uint32_t mutex_left_behind(void) {
     for (uint32_t i = 0; i < segment->resources; i++)
@@ -249,6 +254,15 @@ void mutexes_of_ended(void) {
         else
             misuse(LEFT_LOCKED, i, resource->owner.site,
                    "a thread ended with a mutex that it had locked");
+    }
+}
+
+void mutexes_of_process(uint32_t process) {
+    for (uint32_t i = 0; i < segment->resources; i++) {
+        struct resource *resource = &RESOURCES[i];
+        if (resource->type != MUTEX || resource->destroyed || !outlives(resource)) continue;
+        uint32_t owner = resource->owner.task;
+        if (owner < OUTSIDE && TASKS[owner].process == process) resource->owner.task = NONE;
     }
 }
 

@@ -22,5 +22,7 @@ uint32_t mutex_resource(pthread_mutex_t *mutex, uint64_t site);
 void mutexes_of_ended(void);
 /* Number of a mutex that the end of the current task gives to others, or NONE. */
 uint32_t mutex_left_behind(void);
+/* A process has ended, or has other memory after an exec: the kernel tells the next owners of what it held, too. */
+void mutexes_of_process(uint32_t process);
 
 #endif

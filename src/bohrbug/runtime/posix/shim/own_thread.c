@@ -52,10 +52,6 @@ EXPORT int prctl(int option, ...) {
 
 /* Signals */
 SAYS_LITTLE(int, sigaltstack, (const stack_t *stack, stack_t *before), stack, before)
-OF_OWN_THREAD(int, tgkill, (pid_t pid, pid_t thread, int number), pid, thread, number)
-OF_OWN_THREAD(int, sigqueue, (pid_t pid, int number, union sigval value), pid, number, value)
-OF_OWN_THREAD(int, pthread_sigqueue, (pthread_t thread, int number, union sigval value), thread, number,
-              value)
 
 /* Priorities */
 SAYS_LITTLE(int, pthread_setschedparam, (pthread_t thread, int policy, const struct sched_param *wanted),

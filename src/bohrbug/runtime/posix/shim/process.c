@@ -19,6 +19,7 @@
 #include "fiber.h"
 #include "forgetting.h"
 #include "live.h"
+#include "mutex.h"
 #include "real.h"
 #include "schedule.h"
 #include "short_way.h"
@@ -80,6 +81,7 @@ static uint32_t find_own(void) {
 static void begin_again(uint32_t index) {
     struct process *before = &PROCESSES[index];
     struct task *task = &TASKS[before->main_task];
+    mutexes_of_process(index);
     for (uint32_t i = 0; i < segment->tasks; i++)
         if (TASKS[i].process == index && TASKS[i].state == ALIVE && &TASKS[i] != task)
             task_remove(&TASKS[i]);
@@ -320,6 +322,7 @@ bool processes_outside(void) {
 void process_is_over(uint32_t process) {
     for (uint32_t i = 0; i < segment->tasks; i++)
         if (TASKS[i].process == process && TASKS[i].state == ALIVE) task_remove(&TASKS[i]);
+    mutexes_of_process(process);
     PROCESSES[process].state = OVER;
     if (PROCESSES[process].parent != NONE) signal_send(PROCESSES[process].parent, SIGCHLD);
     segment->changes++;

@@ -43,6 +43,11 @@ static inline bool is_satisfied(struct task *task) {
     return is_satisfied_outside(task);
 }
 
+/* Whether a handler runs in it before it can go on. */
+static inline bool handles_signal(const struct task *task) {
+    return task->interruptible == WAITS_ON && signal_interrupts(task);
+}
+
 /* Whether it could go on, because of that or because something else ends its wait. */
 bool is_ready_somehow(struct task *task) OWN;
 

@@ -4,6 +4,7 @@
 
 /* assert.h declares what a failed assertion calls only without it. */
 #undef NDEBUG
+#include <aio.h>
 #include <assert.h>
 #include <dirent.h>
 #include <stdarg.h>
@@ -53,6 +54,7 @@
 
 /* Declared by no header, or only for some programs. */
 int __uflow(FILE *stream);
+sighandler_t __sysv_signal(int number, sighandler_t handler);
 int __overflow(FILE *stream, int character);
 int __vfprintf_chk(FILE *stream, int flag, const char *format, va_list arguments);
 int __printf_chk(int flag, const char *format, ...);
@@ -70,6 +72,18 @@ int __isoc23_vscanf(const char *format, va_list arguments);
 int __vfwprintf_chk(FILE *stream, int flag, const wchar_t *format, va_list arguments);
 int __fwprintf_chk(FILE *stream, int flag, const wchar_t *format, ...);
 int __wprintf_chk(int flag, const wchar_t *format, ...);
+char *__fgets_chk(char *text, size_t room, int size, FILE *stream);
+char *__fgets_unlocked_chk(char *text, size_t room, int size, FILE *stream);
+size_t __fread_chk(void *buffer, size_t room, size_t size, size_t count, FILE *stream);
+size_t __fread_unlocked_chk(void *buffer, size_t room, size_t size, size_t count, FILE *stream);
+int __dprintf_chk(int fd, int flag, const char *format, ...);
+int __vdprintf_chk(int fd, int flag, const char *format, va_list arguments);
+ssize_t __read_chk(int fd, void *buffer, size_t count, size_t size);
+ssize_t __pread_chk(int fd, void *buffer, size_t count, off_t at, size_t size);
+ssize_t __pread64_chk(int fd, void *buffer, size_t count, off64_t at, size_t size);
+ssize_t __recv_chk(int fd, void *buffer, size_t length, size_t size, int flags);
+ssize_t __recvfrom_chk(int fd, void *buffer, size_t length, size_t size, int flags, struct sockaddr *address,
+                       socklen_t *address_size);
 int __open_2(const char *path, int flags);
 int __open64_2(const char *path, int flags);
 mqd_t __mq_open_2(const char *name, int flags);

@@ -18,10 +18,16 @@ static uint32_t waiting_writers(uint32_t number) {
     return count;
 }
 
+/* In place of what the lock prefers, as the C library does it to mutexes: it leaves a lock that was destroyed as it was. */
+#define DESTROYED 0xDE57
+
 static struct resource *resource_of(pthread_rwlock_t *lock, uint64_t site) {
     bool is_new;
     struct resource *resource =
         resource_at(lock, RWLOCK, lock->__data.__shared != 0, site, &is_new);
+    if (lock->__data.__flags == DESTROYED)
+        misuse(USE_DESTROYED, resource_index(resource), site,
+               "use of a reader-writer lock that was destroyed");
     if (is_new) {
         resource->flags = lock->__data.__flags == PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP;
         if (lock->__data.__cur_writer) resource->owner.task = OUTSIDE;
@@ -113,7 +119,9 @@ EXPORT int pthread_rwlock_destroy(pthread_rwlock_t *lock) {
                "destroy of a reader-writer lock that is locked");
     /* The C library leaves it as it is. */
     else resource_forget(lock);
-    return REAL(pthread_rwlock_destroy)(lock);
+    int result = REAL(pthread_rwlock_destroy)(lock);
+    if (!is_locked) lock->__data.__flags = DESTROYED;
+    return result;
 }
 
 EXPORT int pthread_rwlock_rdlock(pthread_rwlock_t *lock) {

@@ -124,6 +124,14 @@ static void record(const struct task *chosen, bool yielded) {
     segment->steps++;
 }
 
+/* What was recorded is the handler's: an operation of its own, before that for which its task waits. */
+static void is_of_handler(struct step *step) {
+    step->kind = INSPECT;
+    step->resource = TASK_BIT | step->task;
+    step->effect = NONE;
+    step->flags = (step->flags & YIELDED) | READS_KERNEL;
+}
+
 /* Whose step is next; NULL if nobody is left. */
 static struct task *choose_step(uint32_t running, bool yielded) {
     if (!segment->alive_count) return NULL;
@@ -153,6 +161,8 @@ static struct task *choose_step(uint32_t running, bool yielded) {
                          : policy_choose(&options, running, yielded, step);
     struct task *chosen = &TASKS[index];
     record(chosen, yielded);
+    chosen->handling = handles_signal(chosen);
+    if (chosen->handling) is_of_handler(&STEPS[step]);
     ask(step, enabled_count + timed_count);
     if (index != running) segment->slice_began = step;
     if (timed_count && !option_is_enabled(&options, index)) {
@@ -208,17 +218,25 @@ uint32_t choose_value(uint32_t arity, uint32_t resource, uint64_t site) {
 
 /* -- operations ----------------------------------------------------------------------- */
 
+static bool waits_to_be_woken(const struct waiting *waiting) {
+    return waiting->condition == SIGNALLED || waiting->condition == WOKEN;
+}
+
 static void declare(enum kind kind, uint32_t resource, uint64_t site,
                     const struct waiting *waiting) {
     struct task *task = current;
     task->kind = kind;
     task->resource = resource;
+    if (waits_to_be_woken(waiting)) task->awaits = resource + 1;
     task->site = site;
     task->condition = waiting->condition;
     task->target = waiting->target;
     task->deadline = waiting->deadline;
     task->cancellable = waiting->cancellable;
-    task->interruptible = waiting->interruptible && segment->signals_matter;
+    task->interruptible = NO_HANDLER;
+    if (segment->signals_matter && waiting->interruptible) task->interruptible = ENDS_THE_WAIT;
+    else if (segment->signals_matter && waiting->condition > NEVER && waiting->condition != DONE)
+        task->interruptible = WAITS_ON;
     task->restarts = 1;
     if (task->interruptible) signals_look(task);
     task->stack = NONE;
@@ -261,16 +279,24 @@ static enum woken perform_in_order(enum kind kind, uint32_t resource, uint64_t s
     struct task *task = current;
     if (hooks && *hooks->settling) hooks->settle();
     bool yielded = gives_way(task, kind, site);
-    declare(kind, resource, site, waiting);
-    if (task->condition != ALWAYS && waits_in_a_circle(task)) finish_in_a_circle();
-    struct task *next = choose_next(index_of(task), yielded);
-    if (next != task) {
-        bohrbug_hands_over(segment->steps - 1, site);
-        hand_over(task, next);
-    }
+    uint32_t also = task->also;
+    do {
+        task->also = also;
+        declare(kind, resource, site, waiting);
+        if (task->condition != ALWAYS && waits_in_a_circle(task)) finish_in_a_circle();
+        struct task *next = choose_next(index_of(task), yielded);
+        if (next != task) {
+            bohrbug_hands_over(segment->steps - 1, site);
+            hand_over(task, next);
+        }
+        yielded = false;
+        /* Meanwhile it may have been moved to another one. */
+        if (task->handling && waits_to_be_woken(waiting)) resource = task->awaits - 1;
+    } while (task->handling);
+    if (waits_to_be_woken(waiting)) task->awaits = 0;
     bool fired = task->timed_out;
-    bool interrupted = task->interruptible && !fired && !is_satisfied(task);
-    task->interruptible = 0;
+    bool interrupted = task->interruptible == ENDS_THE_WAIT && !fired && !is_satisfied(task);
+    task->interruptible = NO_HANDLER;
     task->condition = ALWAYS;
     task->deadline = NO_DEADLINE;
     task->cancellable = 0;

@@ -15,7 +15,7 @@ struct waiting {
     uint64_t target;      /* for ENDED the index of a task */
     uint64_t deadline;    /* virtual nanoseconds, or NO_DEADLINE */
     bool cancellable;     /* a cancellation point */
-    bool interruptible;   /* a signal with a handler ends it */
+    bool interruptible;   /* a signal with a handler ends it; else the handler runs and the wait goes on */
 };
 
 /* What a wait came to. */

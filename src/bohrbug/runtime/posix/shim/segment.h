@@ -125,11 +125,21 @@ enum misuse_kind {
     MISUSE_KINDS
 };
 
+/* What a program has called whose effects are not modelled, as bits; the order is that of NOT_MODELLED in
+ * trace_reading.py. */
+enum not_modelled {
+    ASYNCHRONOUS_IO = 1, ASYNCHRONOUS_NAMES = 2, MESSAGE_NOTIFICATION = 4, OTHER_MEMORY = 8,
+    PAGES_OF_PIPES = 16,
+};
+
 /* Whether an execution has ended, and where what it printed is: in the two files, or in `printed`. */
 enum over { NOT_OVER, IN_FILES, PRINTED_KEPT };
 
 /* Why a task is held back that may not be waiting for the others. */
 enum doubt { REPEATED_YIELD = 1, LONG_RUN = 2 };
+
+/* What a handler of a signal does to a wait. */
+enum interruption { NO_HANDLER, ENDS_THE_WAIT, WAITS_ON };
 
 enum task_state { UNUSED, PREPARED, ALIVE, OVER };
 
@@ -164,11 +174,14 @@ struct task {
     uint64_t deadline;
     uint32_t blocked_since;
     uint32_t timed_out, woken, eligible;
+    uint32_t awaits;           /* the resource by which others wake it, plus 1; also while a handler runs in it */
     uint32_t fd_ready, fd_outside, fd_checked;  /* the answer, who could change it, and when it was given */
     uint64_t signals, mask;    /* sent to it by other tasks, and those that it blocks, as bits */
-    uint8_t cancellable, cancelled, cancel_disabled, interruptible;
+    uint8_t cancellable, cancelled, cancel_disabled;
+    uint8_t interruptible;     /* enum interruption */
     uint8_t detached, joined, main;
     uint8_t restarts;          /* a call that a handler has interrupted is to go on waiting */
+    uint8_t handling;          /* this step is the handler's: what the task waits for comes later */
     uint32_t looks;            /* fruitless ones in a row */
     uint32_t fires;            /* enum firing: when its timeout may fire */
     uint64_t seen_changes;
@@ -338,7 +351,7 @@ struct header {
     uint32_t nudges, nudge_steps;
     uint32_t diverged, diverged_step;
     uint32_t diverged_name;
-    uint32_t uncontrolled_threads;
+    uint32_t not_modelled;     /* enum not_modelled */
     uint32_t tso_given_up;     /* there were several processes, and no store buffers any more */
     uint32_t overlaps;         /* memory was accessed under several names: see note_bytes */
     uint64_t now;              /* nanoseconds of virtual time */

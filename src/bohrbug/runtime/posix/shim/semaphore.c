@@ -6,6 +6,8 @@
 #include <fcntl.h>
 
 #include "clock.h"
+#include "destroyed.h"
+#include "ending.h"
 #include "real.h"
 #include "schedule.h"
 
@@ -22,8 +24,11 @@ static void copy_value(sem_t *semaphore, struct resource *resource) {
 }
 
 static struct resource *resource_of(sem_t *semaphore, uint64_t site) {
+    bool is_new;
     struct resource *resource =
-        resource_at(semaphore, SEMAPHORE, is_shared(semaphore), site, NULL);
+        resource_at(semaphore, SEMAPHORE, is_shared(semaphore), site, &is_new);
+    if (is_new && was_destroyed(semaphore))
+        misuse(USE_DESTROYED, resource_index(resource), site, "use of a semaphore that was destroyed");
     copy_value(semaphore, resource);
     return resource;
 }
@@ -45,6 +50,7 @@ static int wait_for(sem_t *semaphore, uint64_t site, uint64_t deadline) {
 EXPORT int sem_init(sem_t *semaphore, int shared, unsigned value) {
     CONTROLLED(sem_init, semaphore, shared, value);
     int result = REAL(sem_init)(semaphore, shared, value);
+    note_initialised(semaphore);
     if (result == 0)
         copy_value(semaphore, resource_make(semaphore, SEMAPHORE, shared != 0, SITE));
     return result;
@@ -54,6 +60,7 @@ EXPORT int sem_destroy(sem_t *semaphore) {
     CONTROLLED(sem_destroy, semaphore);
     perform(SET, resource_index(resource_of(semaphore, SITE)), SITE);
     resource_forget(semaphore);
+    note_destroyed(semaphore);
     return REAL(sem_destroy)(semaphore);
 }
 

@@ -53,7 +53,7 @@ static ALWAYS_INLINE struct found find_enabled(const struct step *last) {
     uint16_t *enabled = POOL + segment->pool_used;
     const uint16_t *known = POOL + last->options;
     uint32_t count = 0, alive_count = segment->alive_count, different = 0;
-    bool could_fire = false, of_kernel = false;
+    bool could_fire = false, of_kernel = false, could_handle = false;
     for (uint32_t i = 0; i < alive_count; i++) {
         uint16_t index = segment->alive[i];
         struct task *task = &TASKS[index];
@@ -63,10 +63,11 @@ static ALWAYS_INLINE struct found find_enabled(const struct step *last) {
             of_kernel |= task->fires >= ON_TIME;
             continue;
         }
+        could_handle |= task->condition != ALWAYS && handles_signal(task);
         different |= (uint32_t)index ^ known[count];
         enabled[count++] = index;
     }
-    if (could_fire && (of_kernel || !segment->late_timeouts)) count = 0;
+    if (could_handle || (could_fire && (of_kernel || !segment->late_timeouts))) count = 0;
     return (struct found){enabled, count,
                           !different && last->enabled == count && !last->timed &&
                               last->kind != CHOOSE};
@@ -128,6 +129,8 @@ take_short_way(enum kind kind, uint32_t resource, uint64_t site, enum condition 
     struct task *task = current;
     uint32_t step = segment->steps, running = index_of(task);
     if (step >= usual_until && !is_usual(step)) return false;
+    /* While it waits, handlers may run. */
+    if (condition != ALWAYS && segment->signals_matter) return false;
     if (is_yield(kind) || condition >= FD_READY ||
         segment->pool_used + segment->alive_count > segment->most_pool)
         return false;

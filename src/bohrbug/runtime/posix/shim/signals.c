@@ -1,7 +1,10 @@
 #include "signals.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <ucontext.h>
@@ -113,6 +116,17 @@ EXPORT sighandler_t signal(int number, sighandler_t handler) {
     return REAL(signal)(number, handler);
 }
 
+/* What `signal` is for programs that ask for X/Open's: the handler is for one signal, and there is no SA_RESTART.  */
+EXPORT sighandler_t __sysv_signal(int number, sighandler_t handler) {
+    if (number == SIGTRAP && debug_registers_are_set()) {
+        errno = EINVAL;
+        return SIG_ERR;
+    }
+    handlers_operation(SET, SITE);
+    note_handler(number, handler, false);
+    return REAL(__sysv_signal)(number, handler);
+}
+
 static const sigset_t *without_nudge(const sigset_t *set, sigset_t *copy, int how) {
     if (!segment || !set || how == SIG_UNBLOCK) return set;
     *copy = *set;
@@ -195,10 +209,28 @@ void signals_wait_with(const struct other_mask *other) {
     if (is_set) masks_of_waits[index_of(current)].bits = other->bits;
 }
 
+uint64_t signals_pending(int thread, bool own) {
+    char path[64], text[4096];
+    snprintf(path, sizeof path, "/proc/self/task/%d/status", thread);
+    int fd = (int)syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) return 0;
+    long length = syscall(SYS_read, fd, text, sizeof text - 1);
+    syscall(SYS_close, fd);
+    text[length > 0 ? length : 0] = 0;
+    const char *found = strstr(text, own ? "SigPnd:" : "ShdPnd:");
+    return found ? strtoull(found + strlen("SigPnd:"), NULL, 16) : 0;
+}
+
+/* What is pending for the process as a whole.  The kernel tells a thread of its own in the same breath. */
+static uint64_t pending_for_all(void) {
+    sigset_t set;
+    if (sigpending(&set) < 0 || !bits(&set)) return 0;
+    return signals_pending((int)syscall(SYS_gettid), false);
+}
+
 void signals_gather(const struct task *task) {
     struct process *process = &PROCESSES[task->process];
-    sigset_t set;
-    if (sigpending(&set) == 0) process->signals |= bits(&set) & ~task->signals;
+    process->signals |= pending_for_all();
     uint64_t matter = task->condition == SIGNAL_SENT ? task->target : 0;
     if (timer_ends_soon(process->handled | matter)) segment->timers_run = 1;
 }
@@ -220,43 +252,60 @@ bool signal_is_pending(const struct task *task) {
     uint64_t sent = task->signals | PROCESSES[task->process].signals;
     if (sent & task->target) return true;
     /* From outside, or by a timer. */
-    sigset_t pending;
-    return task->process == this_process && sigpending(&pending) == 0 &&
-           bits(&pending) & task->target;
+    return task->process == this_process && pending_for_all() & task->target;
 }
 
-static enum woken wait_until_sent(uint64_t set, uint64_t deadline, uint64_t site) {
+static enum woken wait_until_sent(uint64_t set, uint64_t deadline, bool interruptible, uint64_t site) {
     prefers_kernel_threads("a wait for signals");
     signals_look(current);
-    struct waiting waiting = {SIGNAL_SENT, set, deadline, true, false};
+    struct waiting waiting = {SIGNAL_SENT, set, deadline, true, interruptible};
     enum woken woken = perform_when(WAIT, current_resource(), site, waiting);
-    current->signals &= ~set;
-    PROCESSES[this_process].signals &= ~set;
     REAL(pthread_testcancel)();
     return woken;
 }
 
+/* The current task has taken a signal: the kernel gives it its own first. */
+static void note_taken(int number) {
+    if (number <= 0) return;
+    uint64_t *sent = current->signals & bit(number) ? &current->signals : &PROCESSES[this_process].signals;
+    *sent &= ~bit(number);
+    /* Those above are queued. */
+    if (number < SIGRTMIN) return;
+    int thread = (int)syscall(SYS_gettid);
+    current->signals |= signals_pending(thread, true) & bit(number);
+    PROCESSES[this_process].signals |= signals_pending(thread, false) & bit(number);
+}
+
 EXPORT int sigwait(const sigset_t *set, int *number) {
     CONTROLLED(sigwait, set, number);
-    wait_until_sent(bits(set), NO_DEADLINE, SITE);
-    return REAL(sigwait)(set, number);
+    wait_until_sent(bits(set), NO_DEADLINE, false, SITE);
+    int result = REAL(sigwait)(set, number);
+    if (result == 0) note_taken(*number);
+    return result;
+}
+
+static int wait_for_information(const sigset_t *set, siginfo_t *info, uint64_t deadline, uint64_t site) {
+    /* Whether the handler has SA_RESTART or not. */
+    if (wait_until_sent(bits(set), deadline, true, site) == INTERRUPTED) {
+        errno = EINTR;
+        return -1;
+    }
+    struct timespec now = {0, 0};
+    int number = deadline == NO_DEADLINE ? REAL(sigwaitinfo)(set, info)
+                                         : REAL(sigtimedwait)(set, info, &now);
+    note_taken(number);
+    if (number > 0 && info) timer_signal_taken(info);
+    return number;
 }
 
 EXPORT int sigwaitinfo(const sigset_t *set, siginfo_t *info) {
     CONTROLLED(sigwaitinfo, set, info);
-    wait_until_sent(bits(set), NO_DEADLINE, SITE);
-    int number = REAL(sigwaitinfo)(set, info);
-    if (number > 0 && info) timer_signal_taken(info);
-    return number;
+    return wait_for_information(set, info, NO_DEADLINE, SITE);
 }
 
 EXPORT int sigtimedwait(const sigset_t *set, siginfo_t *info, const struct timespec *time) {
     CONTROLLED(sigtimedwait, set, info, time);
-    wait_until_sent(bits(set), time ? deadline_after(time) : NO_DEADLINE, SITE);
-    struct timespec now = {0, 0};
-    int number = REAL(sigtimedwait)(set, info, &now);
-    if (number > 0 && info) timer_signal_taken(info);
-    return number;
+    return wait_for_information(set, info, time ? deadline_after(time) : NO_DEADLINE, SITE);
 }
 
 /* Whether a signal that nobody blocks has an effect. */
@@ -275,9 +324,10 @@ static int suspend(const sigset_t *mask, uint64_t site) {
     /* What comes before the real call would be handled before it, and that would wait for ever. */
     uint64_t before;
     signals_hold(&before);
-    wait_until_sent(awaited, NO_DEADLINE, site);
+    wait_until_sent(awaited, NO_DEADLINE, false, site);
     int result = REAL(sigsuspend)(mask);
     int error = errno;
+    signals_look(current);
     signals_let_in(&before);
     errno = error;
     return result;
@@ -304,18 +354,44 @@ static bool is_waited_for(int number) {
            REAL(pthread_sigmask)(SIG_BLOCK, NULL, &mask) == 0 && sigismember(&mask, number) == 1;
 }
 
+/* Before a signal is sent to a thread. */
+static void will_reach(struct task *task, int number, uint64_t site) {
+    process_state_operation(INSPECT, SIGNAL_HANDLERS, site);
+    perform(SIGNAL, TASK_BIT | index_of(task), site);
+    task->signals |= bit(number);
+    segment->signals_matter = 1;
+}
+
 EXPORT int pthread_kill(pthread_t thread, int number) {
     CONTROLLED(pthread_kill, thread, number);
     struct task *task = task_of_handle((uint64_t)thread);
     if (task && number == 0 && is_spare(task)) return 0;
     if (!task || number == 0) return REAL(pthread_kill)(thread, number);
     if (!live || !is_waited_for(number)) needs_kernel_threads("pthread_kill");
-    process_state_operation(INSPECT, SIGNAL_HANDLERS, SITE);
-    perform(SIGNAL, TASK_BIT | index_of(task), SITE);
-    task->signals |= bit(number);
-    segment->signals_matter = 1;
+    will_reach(task, number, SITE);
     /* On fibers no signal reaches the kernel's thread of a task that is parked. */
     return on_fibers ? (REAL(kill)(getpid(), number) ? errno : 0) : REAL(pthread_kill)(thread, number);
+}
+
+EXPORT int pthread_sigqueue(pthread_t thread, int number, union sigval value) {
+    CONTROLLED(pthread_sigqueue, thread, number, value);
+    struct task *task = task_of_handle((uint64_t)thread);
+    if (!task || number == 0) return REAL(pthread_sigqueue)(thread, number, value);
+    needs_kernel_threads("pthread_sigqueue");
+    will_reach(task, number, SITE);
+    return REAL(pthread_sigqueue)(thread, number, value);
+}
+
+EXPORT int tgkill(pid_t pid, pid_t thread, int number) {
+    CONTROLLED(tgkill, pid, thread, number);
+    needs_kernel_threads("tgkill");
+    for (uint32_t i = 0; number && i < segment->alive_count; i++) {
+        struct task *task = &TASKS[segment->alive[i]];
+        if (task->thread != thread) continue;
+        will_reach(task, number, SITE);
+        break;
+    }
+    return REAL(tgkill)(pid, thread, number);
 }
 
 /* The process that is meant; where it is several, or one outside, the one that sends. */
@@ -326,21 +402,52 @@ static uint32_t resource_of(pid_t pid) {
     return current_resource();
 }
 
-EXPORT int kill(pid_t pid, int number) {
-    CONTROLLED(kill, pid, number);
-    if (number == 0) return REAL(kill)(pid, number);
-    prefers_kernel_threads("kill");
-    process_state_operation(INSPECT, SIGNAL_HANDLERS, SITE);
-    perform(SIGNAL, resource_of(pid), SITE);
+/* Before a signal is sent to a process, or to several (pid below 1). */
+static void will_reach_process(pid_t pid, int number, uint64_t site) {
+    process_state_operation(INSPECT, SIGNAL_HANDLERS, site);
+    perform(SIGNAL, resource_of(pid), site);
     segment->signals_matter = 1;
     for (uint32_t i = 0; i < segment->processes; i++) {
         struct process *process = &PROCESSES[i];
         if (process->state == ALIVE && (process->pid == pid || pid <= 0))
             process->signals |= bit(number);
     }
-    int result = REAL(kill)(pid, number);
+}
+
+static void has_reached_process(pid_t pid, int number) {
+    int error = errno;
+    /* Its handler may have run in this thread already. */
+    signals_look(current);
     for (uint32_t i = 0; i < segment->processes; i++)
         if (i != this_process && (PROCESSES[i].pid == pid || pid <= 0)) let_die(i, number);
+    errno = error;
+}
+
+static int send_to(pid_t pid, int number, uint64_t site) {
+    prefers_kernel_threads("kill");
+    will_reach_process(pid, number, site);
+    int result = REAL(kill)(pid, number);
+    has_reached_process(pid, number);
+    return result;
+}
+
+EXPORT int kill(pid_t pid, int number) {
+    CONTROLLED(kill, pid, number);
+    return number ? send_to(pid, number, SITE) : REAL(kill)(pid, number);
+}
+
+EXPORT int killpg(pid_t group, int number) {
+    CONTROLLED(killpg, group, number);
+    return number && group >= 0 ? send_to(-group, number, SITE) : REAL(killpg)(group, number);
+}
+
+EXPORT int sigqueue(pid_t pid, int number, union sigval value) {
+    CONTROLLED(sigqueue, pid, number, value);
+    if (number == 0) return REAL(sigqueue)(pid, number, value);
+    needs_kernel_threads("sigqueue");
+    will_reach_process(pid, number, SITE);
+    int result = REAL(sigqueue)(pid, number, value);
+    has_reached_process(pid, number);
     return result;
 }
 

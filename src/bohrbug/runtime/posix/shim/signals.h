@@ -34,6 +34,8 @@ void signals_put_back(const struct other_mask *other);
 bool signals_come_with(const struct other_mask *other);
 /* From now on the waits of the current task count as made with it; NULL: with what is really blocked. */
 void signals_wait_with(const struct other_mask *other);
+/* The signals that the kernel has pending for a thread of this process: its own, or those of the whole process. */
+uint64_t signals_pending(int thread, bool own);
 /* Notes what the kernel has for this process, by a timer say. */
 void signals_gather(const struct task *task);
 /* Forgets what has been handled, and notes what the task blocks. */

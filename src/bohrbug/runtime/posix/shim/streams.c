@@ -118,6 +118,17 @@ READS_A_CHARACTER(fgetc_unlocked)
 READS_A_LINE(fgets, WHOLE_CALL)
 READS_A_LINE(fgets_unlocked, UNLOCKED_CALL)
 
+#define READS_A_LINE_CHECKED(name, part) \
+    EXPORT char *name(char *restrict text, size_t room, int size, FILE *restrict stream) { \
+        bool fits = size > 0 && (size_t)size <= room; \
+        if (!fits || !stream_may_block(stream, part, SITE)) return REAL(name)(text, room, size, stream); \
+        GUARD; \
+        return read_line(text, size, stream, SITE); \
+    }
+
+READS_A_LINE_CHECKED(__fgets_chk, WHOLE_CALL)
+READS_A_LINE_CHECKED(__fgets_unlocked_chk, UNLOCKED_CALL)
+
 #define READS_ITEMS(name, part) \
     EXPORT size_t name(void *restrict buffer, size_t size, size_t count, \
                        FILE *restrict stream) { \
@@ -128,6 +139,18 @@ READS_A_LINE(fgets_unlocked, UNLOCKED_CALL)
 
 READS_ITEMS(fread, WHOLE_CALL)
 READS_ITEMS(fread_unlocked, UNLOCKED_CALL)
+
+#define READS_ITEMS_CHECKED(name, part) \
+    EXPORT size_t name(void *restrict buffer, size_t room, size_t size, size_t count, FILE *restrict stream) { \
+        bool fits = !size || count <= room / size; \
+        if (!fits || !stream_may_block(stream, part, SITE)) \
+            return REAL(name)(buffer, room, size, count, stream); \
+        GUARD; \
+        return read_items(buffer, size, count, stream, SITE); \
+    }
+
+READS_ITEMS_CHECKED(__fread_chk, WHOLE_CALL)
+READS_ITEMS_CHECKED(__fread_unlocked_chk, UNLOCKED_CALL)
 
 #define READS_UNTIL(name, part) \
     EXPORT ssize_t name(char **restrict line, size_t *restrict size, int delimiter, \

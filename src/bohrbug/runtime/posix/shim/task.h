@@ -45,6 +45,11 @@ static inline void leave(const int *unused) {
 
 static inline uint32_t index_of(const struct task *task) { return (uint32_t)(task - TASKS); }
 
+/* Whether a task waits until another one wakes it by a resource. */
+static inline bool awaits(const struct task *task, uint32_t resource) {
+    return task->awaits == resource + 1;
+}
+
 /* A task that is not alive yet: child of `parent`, or the root if that is NULL. */
 struct task *task_prepare(struct task *parent, uint32_t process);
 /* ... and the store buffer of a task, which is a task, too: its child with the number 0. */

@@ -1,8 +1,6 @@
 #include "timer.h"
 
-#include <fcntl.h>
 #include <limits.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -11,6 +9,7 @@
 #include "order.h"
 #include "real.h"
 #include "schedule.h"
+#include "signals.h"
 #include "thread.h"
 #include "timers.h"
 
@@ -22,19 +21,6 @@ static struct task *addressee(const struct timer *timer) {
         if (task->process == this_process && task->thread == timer->thread) return task;
     }
     return NULL;
-}
-
-/* The signals that the kernel has pending for a thread: those of its own, or those of the whole process. */
-static uint64_t pending(int thread, bool own) {
-    char path[64], text[4096];
-    snprintf(path, sizeof path, "/proc/self/task/%d/status", thread);
-    int fd = (int)syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0) return 0;
-    long length = syscall(SYS_read, fd, text, sizeof text - 1);
-    syscall(SYS_close, fd);
-    text[length > 0 ? length : 0] = 0;
-    const char *found = strstr(text, own ? "SigPnd:" : "ShdPnd:");
-    return found ? strtoull(found + strlen("SigPnd:"), NULL, 16) : 0;
 }
 
 /* Signals of one number are not told apart: then each expiration sends one. */
@@ -52,7 +38,7 @@ static bool is_pending(const struct timer *timer) {
     if (!timer->has_sent || shares_its_number(timer)) return false;
     bool own = timer->way == TO_THREAD;
     int thread = own ? timer->thread : (int)syscall(SYS_gettid);
-    return pending(thread, own) & signal_bit(timer->number);
+    return signals_pending(thread, own) & signal_bit(timer->number);
 }
 
 static void send_signal(struct timer *timer, uint64_t times) {

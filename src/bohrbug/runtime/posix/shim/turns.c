@@ -19,12 +19,14 @@
 /* A handler may come to scheduling points of its own: what the task has waited for, and how that ended,
  * is found out before. */
 static void let_handlers_run(struct task *task, const uint64_t *before) {
-    if (task->interruptible) {
+    if (task->interruptible == ENDS_THE_WAIT) {
         task->condition = is_satisfied(task) ? ALWAYS : NEVER;
         task->restarts = signal_restarts(task);
     }
     const struct task waited = *task;
+    task->handling = 0;
     signals_let_in(before);
+    task->handling = waited.handling;
     task->condition = waited.condition;
     task->interruptible = waited.interruptible;
     task->restarts = waited.restarts;
