@@ -42,6 +42,8 @@ BROKEN = {
     "static_buffer.c": OutcomeKind.ASSERTION,
     "talk.c": OutcomeKind.DEADLOCK,
     "dies_with_a_mutex.c": OutcomeKind.DEADLOCK,
+    "closed_while_used.c": OutcomeKind.DEADLOCK,
+    "barrier_of_processes.c": OutcomeKind.DEADLOCK,
 }
 """For each program the outcome of its failure; with ``-DFIXED`` it has none."""
 
@@ -60,6 +62,7 @@ CORRECT = (
     "small_writes.c",
     "atfork.c",
     "exec_lists.c",
+    "closed_while_blocked.c",
     "daemon.c",
 )
 

@@ -14,6 +14,10 @@ static bool is_shared(const pthread_barrierattr_t *attributes) {
     return shared == PTHREAD_PROCESS_SHARED;
 }
 
+/* As glibc keeps them, in the words of its struct pthread_barrier. */
+static uint32_t count_of(const pthread_barrier_t *barrier) { return ((const uint32_t *)barrier)[2]; }
+static bool is_for_processes(const pthread_barrier_t *barrier) { return ((const uint32_t *)barrier)[3] != 0; }
+
 EXPORT int pthread_barrier_init(pthread_barrier_t *barrier,
                                 const pthread_barrierattr_t *attributes, unsigned count) {
     CONTROLLED(pthread_barrier_init, barrier, attributes, count);
@@ -26,7 +30,7 @@ EXPORT int pthread_barrier_init(pthread_barrier_t *barrier,
 
 EXPORT int pthread_barrier_destroy(pthread_barrier_t *barrier) {
     CONTROLLED(pthread_barrier_destroy, barrier);
-    struct resource *resource = resource_at(barrier, BARRIER, false, SITE, NULL);
+    struct resource *resource = resource_at(barrier, BARRIER, is_for_processes(barrier), SITE, NULL);
     perform(SET, resource_index(resource), SITE);
     resource_forget(barrier);
     note_destroyed(barrier);
@@ -37,7 +41,7 @@ EXPORT int pthread_barrier_destroy(pthread_barrier_t *barrier) {
 EXPORT int pthread_barrier_wait(pthread_barrier_t *barrier) {
     CONTROLLED(pthread_barrier_wait, barrier);
     bool is_new;
-    struct resource *resource = resource_at(barrier, BARRIER, false, SITE, &is_new);
+    struct resource *resource = resource_at(barrier, BARRIER, is_for_processes(barrier), SITE, &is_new);
     uint32_t number = resource_index(resource);
     if (is_new && was_destroyed(barrier))
         misuse(USE_DESTROYED, number, SITE, "use of a barrier that was destroyed");

@@ -10,6 +10,8 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
@@ -38,7 +40,34 @@ static void note_bad(int fd) {
     if (closed[fd / 64] >> fd % 64 & 1) segment->stale_numbers = 1;
 }
 
+/* So high that the program hardly gets there, and low enough for the usual limit. */
+#define FIRST_KEPT 700
+#define MOST_KEPT 64
+
+static bool is_kept[MOST_KEPT];
+
+int number_kept(int fd) {
+    int error = errno;
+    int kept = REAL(fcntl)(fd, F_DUPFD_CLOEXEC, FIRST_KEPT);
+    errno = error;
+    if (kept >= FIRST_KEPT + MOST_KEPT) {
+        REAL(close)(kept);
+        return -1;
+    }
+    if (kept >= 0) is_kept[kept - FIRST_KEPT] = true;
+    return kept;
+}
+
+static void let_go_of(int fd) {
+    if (fd < FIRST_KEPT || fd >= FIRST_KEPT + MOST_KEPT || !is_kept[fd - FIRST_KEPT]) return;
+    int error = errno;
+    is_kept[fd - FIRST_KEPT] = false;
+    REAL(close)(fd);
+    errno = error;
+}
+
 ssize_t number_used(int fd, ssize_t result) {
+    let_go_of(fd);
     if (result < 0 && errno == EBADF) note_bad(fd);
     return result;
 }

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 
 #include "asking.h"
+#include "descriptor_numbers.h"
 #include "live.h"
 #include "real.h"
 
@@ -18,6 +19,7 @@
 static struct {
     struct pollfd *descriptors;
     nfds_t count;
+    bool is_within_call;       /* for one descriptor, in the call that operates on it */
     uint64_t next_look;        /* beside live rounds, a step */
 } waits[MOST_TASKS];
 
@@ -134,7 +136,8 @@ static enum woken wait_for(enum kind kind, uint32_t resource, struct pollfd *des
     return woken;
 }
 
-static bool operate(enum kind kind, int fd, short events, uint64_t site, bool restarts) {
+static bool operate(enum kind kind, int *used, short events, uint64_t site, bool restarts) {
+    int fd = *used;
     uint32_t resource = resource_of(fd, site);
     int flags = fcntl(fd, F_GETFL);
     if (!events || flags < 0 || flags & O_NONBLOCK) {
@@ -143,20 +146,36 @@ static bool operate(enum kind kind, int fd, short events, uint64_t site, bool re
         return true;
     }
     struct pollfd descriptor = {fd, events, 0};
-    while (wait_for(kind, resource, &descriptor, 1, NO_DEADLINE, site) == INTERRUPTED)
-        if (!restarts && !current->restarts) {
-            errno = EINTR;
-            return false;
-        }
-    return true;
+    enum woken woken;
+    do {
+        waits[index_of(current)].is_within_call = !restarts;
+        woken = wait_for(kind, resource, &descriptor, 1, NO_DEADLINE, site);
+        waits[index_of(current)].is_within_call = false;
+    } while (woken == INTERRUPTED && (restarts || current->restarts));
+    *used = descriptor.fd;
+    if (woken != INTERRUPTED) return true;
+    number_used(*used, 0);
+    errno = EINTR;
+    return false;
 }
 
-bool descriptor_operation(enum kind kind, int fd, short events, uint64_t site) {
+bool descriptor_operation(enum kind kind, int *fd, short events, uint64_t site) {
     return operate(kind, fd, events, site, false);
 }
 
 void descriptor_stream(enum kind kind, int fd, short events, uint64_t site) {
-    operate(kind, fd, events, site, true);
+    operate(kind, &fd, events, site, true);
+}
+
+void descriptor_outlived(int fd) {
+    for (uint32_t i = 0; i < segment->alive_count; i++) {
+        uint32_t index = segment->alive[i];
+        struct task *task = &TASKS[index];
+        if (task->process != this_process || task->condition != FD_READY || !waits[index].is_within_call) continue;
+        if (waits[index].descriptors->fd != fd || look(task)) continue;
+        int kept = number_kept(fd);
+        if (kept >= 0) waits[index].descriptors->fd = kept;
+    }
 }
 
 enum woken descriptors_wait(struct pollfd *descriptors, nfds_t count, uint64_t deadline,

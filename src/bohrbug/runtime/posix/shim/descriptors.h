@@ -21,8 +21,9 @@ uint32_t descriptor_fifo(int folder, const char *path, uint64_t site);
 /* Whether operations on a descriptor may block. */
 bool descriptor_may_block(int fd);
 /* The current task is about to operate on a descriptor, and waits until that would not block; without
- * events it never does.  False, with errno, if a signal came that ends the call. */
-bool descriptor_operation(enum kind kind, int fd, short events, uint64_t site);
+ * events it never does.  False, with errno, if a signal came that ends the call.  If another task has closed the
+ * descriptor meanwhile, it is another number from then on, which number_used closes. */
+bool descriptor_operation(enum kind kind, int *fd, short events, uint64_t site);
 /* The same for a stream, which goes on waiting whatever interrupts it. */
 void descriptor_stream(enum kind kind, int fd, short events, uint64_t site);
 /* The same for several at once; with a deadline, TIMED_OUT is a result. */
@@ -32,6 +33,9 @@ enum woken descriptors_wait(struct pollfd *descriptors, nfds_t count, uint64_t d
 void descriptors_inspect(uint64_t site);
 /* Whether a resource stands for descriptors of which nobody can tell which. */
 bool descriptor_is_any(const struct resource *resource);
+/* A descriptor is about to be closed, or replaced by another one: who is blocked on it stays so, as the kernel keeps what
+ * it stands for. */
+void descriptor_outlived(int fd);
 /* A descriptor is about to be closed or replaced, which others may see. */
 void descriptor_change(int fd, uint64_t site);
 

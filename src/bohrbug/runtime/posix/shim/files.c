@@ -164,7 +164,7 @@ ON_FILE(SET, ssize_t, pwritev64, (int fd, const struct iovec *parts, int count, 
         CALLED_BY_PROGRAM(name, fd, parts, count, at, flags); \
         number_operation(INSPECT, SITE); \
         file_operation(at == -1 ? SET : kind_at, fd, SITE); \
-        if (descriptor_may_block(fd) && !descriptor_operation(kind, fd, events, SITE)) return -1; \
+        if (descriptor_may_block(fd) && !descriptor_operation(kind, &fd, events, SITE)) return -1; \
         return number_used(fd, REAL(name)(fd, parts, count, at, flags)); \
     }
 IN_PARTS(preadv2, INSPECT, GET, POLLIN, off_t)
@@ -188,10 +188,10 @@ static ssize_t send_file(int to, int from, off64_t *at, size_t count, uint64_t s
     file_operation(at ? INSPECT : SET, from, site);
     file_operation(SET, to, site);
     if (!descriptor_may_block(to)) return REAL(sendfile64)(to, from, at, count);
-    if (!descriptor_operation(PUT, to, POLLOUT, site)) return -1;
+    if (!descriptor_operation(PUT, &to, POLLOUT, site)) return -1;
     /* Programs have to reckon with less than all. */
     size_t piece = descriptor_is_socket(to) || count < PIPE_BUF ? count : PIPE_BUF;
-    return REAL(sendfile64)(to, from, at, piece);
+    return number_used(to, REAL(sendfile64)(to, from, at, piece));
 }
 
 EXPORT ssize_t sendfile(int to, int from, off_t *at, size_t count) {

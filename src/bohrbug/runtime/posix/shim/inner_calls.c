@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "descriptor_numbers.h"
 #include "descriptors.h"
 #include "files.h"
 #include "io.h"
@@ -99,27 +100,29 @@ EXPORT ssize_t __recvfrom_chk(int fd, void *buffer, size_t length, size_t size, 
 
 /* -- from one descriptor to another ------------------------------------------------------------------ */
 
-static bool may_begin_to_move(enum kind kind, int fd, bool moves_position, bool waits, uint64_t site) {
-    file_operation(moves_position ? SET : INSPECT, fd, site);
-    if (!descriptor_may_block(fd)) return true;
+static bool may_begin_to_move(enum kind kind, int *fd, bool moves_position, bool waits, uint64_t site) {
+    file_operation(moves_position ? SET : INSPECT, *fd, site);
+    if (!descriptor_may_block(*fd)) return true;
     return descriptor_operation(kind, fd, !waits ? 0 : kind == GET ? POLLIN : POLLOUT, site);
 }
 
 EXPORT ssize_t splice(int from, off64_t *at, int to, off64_t *at_to, size_t count, unsigned flags) {
     CONTROLLED(splice, from, at, to, at_to, count, flags);
     bool waits = !(flags & SPLICE_F_NONBLOCK);
-    if (!may_begin_to_move(GET, from, !at, waits, SITE) || !may_begin_to_move(PUT, to, true, waits, SITE))
+    if (!may_begin_to_move(GET, &from, !at, waits, SITE) || !may_begin_to_move(PUT, &to, true, waits, SITE))
         return -1;
     /* As much as a pipe that is ready takes without blocking. */
-    return REAL(splice)(from, at, to, at_to, count < PIPE_BUF ? count : PIPE_BUF, flags);
+    size_t piece = count < PIPE_BUF ? count : PIPE_BUF;
+    return number_used(from, number_used(to, REAL(splice)(from, at, to, at_to, piece, flags)));
 }
 
 EXPORT ssize_t tee(int from, int to, size_t count, unsigned flags) {
     CONTROLLED(tee, from, to, count, flags);
     bool waits = !(flags & SPLICE_F_NONBLOCK);
-    if (!may_begin_to_move(GET, from, false, waits, SITE) || !may_begin_to_move(PUT, to, true, waits, SITE))
+    if (!may_begin_to_move(GET, &from, false, waits, SITE) || !may_begin_to_move(PUT, &to, true, waits, SITE))
         return -1;
-    return REAL(tee)(from, to, count < PIPE_BUF ? count : PIPE_BUF, flags);
+    size_t piece = count < PIPE_BUF ? count : PIPE_BUF;
+    return number_used(from, number_used(to, REAL(tee)(from, to, piece, flags)));
 }
 
 /* -- what is not modelled ------------------------------------------------------------------------------ */

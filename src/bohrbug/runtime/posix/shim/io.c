@@ -38,8 +38,8 @@ static bool is_pipe(int fd) {
 ssize_t read_from(int fd, void *buffer, size_t count, uint64_t site) {
     number_operation(INSPECT, site);
     file_operation(SET, fd, site);
-    if (descriptor_may_block(fd) && !descriptor_operation(GET, fd, POLLIN, site)) return -1;
-    if (connection_fails(RECV_FAULT, fd, site)) return -1;
+    if (descriptor_may_block(fd) && !descriptor_operation(GET, &fd, POLLIN, site)) return -1;
+    if (connection_fails(RECV_FAULT, fd, site)) return number_used(fd, -1);
     ssize_t size = number_used(fd, REAL(read)(fd, buffer, count));
     touched(buffer, size, WRITE, site);
     return size;
@@ -54,8 +54,8 @@ EXPORT ssize_t readv(int fd, const struct iovec *parts, int count) {
     CONTROLLED(readv, fd, parts, count);
     number_operation(INSPECT, SITE);
     file_operation(SET, fd, SITE);
-    if (descriptor_may_block(fd) && !descriptor_operation(GET, fd, POLLIN, SITE)) return -1;
-    if (connection_fails(RECV_FAULT, fd, SITE)) return -1;
+    if (descriptor_may_block(fd) && !descriptor_operation(GET, &fd, POLLIN, SITE)) return -1;
+    if (connection_fails(RECV_FAULT, fd, SITE)) return number_used(fd, -1);
     return number_used(fd, REAL(readv)(fd, parts, count));
 }
 
@@ -66,11 +66,12 @@ ssize_t write_to(int fd, const void *buffer, size_t count, uint64_t site) {
     if (!descriptor_may_block(fd)) return number_used(fd, REAL(write)(fd, buffer, count));
     size_t written = 0;
     do {
-        if (!descriptor_operation(PUT, fd, POLLOUT, site)) return written ? (ssize_t)written : -1;
-        if (connection_fails(SEND_FAULT, fd, site)) return -1;
+        int to = fd;
+        if (!descriptor_operation(PUT, &to, POLLOUT, site)) return written ? (ssize_t)written : -1;
+        if (connection_fails(SEND_FAULT, to, site)) return number_used(to, -1);
         size_t piece = count - written;
-        if (piece > PIECE && is_pipe(fd) && is_blocking(fd)) piece = PIECE;
-        ssize_t result = number_used(fd, REAL(write)(fd, (const char *)buffer + written, piece));
+        if (piece > PIECE && is_pipe(to) && is_blocking(to)) piece = PIECE;
+        ssize_t result = number_used(to, REAL(write)(to, (const char *)buffer + written, piece));
         if (result < 0) return written ? (ssize_t)written : result;
         written += (size_t)result;
     } while (written < count && is_pipe(fd) && is_blocking(fd));
@@ -86,8 +87,8 @@ EXPORT ssize_t writev(int fd, const struct iovec *parts, int count) {
     CONTROLLED(writev, fd, parts, count);
     number_operation(INSPECT, SITE);
     file_operation(SET, fd, SITE);
-    if (descriptor_may_block(fd) && !descriptor_operation(PUT, fd, POLLOUT, SITE)) return -1;
-    if (connection_fails(SEND_FAULT, fd, SITE)) return -1;
+    if (descriptor_may_block(fd) && !descriptor_operation(PUT, &fd, POLLOUT, SITE)) return -1;
+    if (connection_fails(SEND_FAULT, fd, SITE)) return number_used(fd, -1);
     return number_used(fd, REAL(writev)(fd, parts, count));
 }
 
@@ -96,6 +97,7 @@ EXPORT int close(int fd) {
     number_operation(SET, SITE);
     file_closing(fd, SITE);
     descriptor_change(fd, SITE);
+    descriptor_outlived(fd);
     timer_closed(fd);
     int result = number_closed(fd, REAL(close)(fd));
     segment->releases++;
@@ -106,7 +108,10 @@ EXPORT int dup2(int from, int to) {
     CONTROLLED(dup2, from, to);
     number_operation(SET, SITE);
     file_closing(to, SITE);
-    if (from != to) descriptor_change(to, SITE);
+    if (from != to) {
+        descriptor_change(to, SITE);
+        descriptor_outlived(to);
+    }
     return (int)number_used(from, REAL(dup2)(from, to));
 }
 
@@ -115,20 +120,21 @@ EXPORT int dup3(int from, int to, int flags) {
     number_operation(SET, SITE);
     file_closing(to, SITE);
     descriptor_change(to, SITE);
+    descriptor_outlived(to);
     return (int)number_used(from, REAL(dup3)(from, to, flags));
 }
 
 /* -- sockets -------------------------------------------------------------------------- */
 
-static bool socket_operation(enum kind kind, int fd, int flags, short events, uint64_t site) {
+static bool socket_operation(enum kind kind, int *fd, int flags, short events, uint64_t site) {
     return descriptor_operation(kind, fd, flags & MSG_DONTWAIT ? 0 : events, site);
 }
 
 ssize_t receive(int fd, void *buffer, size_t length, int flags, struct sockaddr *address, socklen_t *size,
                 uint64_t site) {
     number_operation(INSPECT, site);
-    if (!socket_operation(GET, fd, flags, POLLIN, site)) return -1;
-    if (connection_fails(RECV_FAULT, fd, site)) return -1;
+    if (!socket_operation(GET, &fd, flags, POLLIN, site)) return -1;
+    if (connection_fails(RECV_FAULT, fd, site)) return number_used(fd, -1);
     ssize_t received = number_used(fd, REAL(recvfrom)(fd, buffer, length, flags, address, size));
     touched(buffer, received < (ssize_t)length ? received : (ssize_t)length, WRITE, site);
     return received;
@@ -147,8 +153,8 @@ EXPORT ssize_t recvfrom(int fd, void *buffer, size_t length, int flags, struct s
 
 static ssize_t receive_message(int fd, struct msghdr *message, int flags, uint64_t site) {
     number_operation(INSPECT, site);
-    if (!socket_operation(GET, fd, flags, POLLIN, site)) return -1;
-    if (connection_fails(RECV_FAULT, fd, site)) return -1;
+    if (!socket_operation(GET, &fd, flags, POLLIN, site)) return -1;
+    if (connection_fails(RECV_FAULT, fd, site)) return number_used(fd, -1);
     return number_used(fd, REAL(recvmsg)(fd, message, flags));
 }
 
@@ -174,8 +180,8 @@ EXPORT int recvmmsg(int fd, struct mmsghdr *messages, unsigned count, int flags,
 EXPORT ssize_t send(int fd, const void *buffer, size_t length, int flags) {
     CONTROLLED(send, fd, buffer, length, flags);
     number_operation(INSPECT, SITE);
-    if (!socket_operation(PUT, fd, flags, POLLOUT, SITE)) return -1;
-    if (connection_fails(SEND_FAULT, fd, SITE)) return -1;
+    if (!socket_operation(PUT, &fd, flags, POLLOUT, SITE)) return -1;
+    if (connection_fails(SEND_FAULT, fd, SITE)) return number_used(fd, -1);
     touched(buffer, (ssize_t)length, READ, SITE);
     return number_used(fd, REAL(send)(fd, buffer, length, flags));
 }
@@ -184,16 +190,16 @@ EXPORT ssize_t sendto(int fd, const void *buffer, size_t length, int flags,
                       const struct sockaddr *address, socklen_t size) {
     CONTROLLED(sendto, fd, buffer, length, flags, address, size);
     number_operation(INSPECT, SITE);
-    if (!socket_operation(PUT, fd, flags, POLLOUT, SITE)) return -1;
-    if (connection_fails(SEND_FAULT, fd, SITE)) return -1;
+    if (!socket_operation(PUT, &fd, flags, POLLOUT, SITE)) return -1;
+    if (connection_fails(SEND_FAULT, fd, SITE)) return number_used(fd, -1);
     touched(buffer, (ssize_t)length, READ, SITE);
     return number_used(fd, REAL(sendto)(fd, buffer, length, flags, address, size));
 }
 
 static ssize_t send_message(int fd, const struct msghdr *message, int flags, uint64_t site) {
     number_operation(INSPECT, site);
-    if (!socket_operation(PUT, fd, flags, POLLOUT, site)) return -1;
-    if (connection_fails(SEND_FAULT, fd, site)) return -1;
+    if (!socket_operation(PUT, &fd, flags, POLLOUT, site)) return -1;
+    if (connection_fails(SEND_FAULT, fd, site)) return number_used(fd, -1);
     return number_used(fd, REAL(sendmsg)(fd, message, flags));
 }
 
@@ -231,16 +237,16 @@ static int accepted(int fd) {
 EXPORT int accept(int fd, struct sockaddr *address, socklen_t *size) {
     CONTROLLED(accept, fd, address, size);
     number_operation(SET, SITE);
-    if (!descriptor_operation(GET, fd, POLLIN, SITE)) return -1;
-    if (fails(ACCEPT_FAULT, SITE)) return -1;
+    if (!descriptor_operation(GET, &fd, POLLIN, SITE)) return -1;
+    if (fails(ACCEPT_FAULT, SITE)) return (int)number_used(fd, -1);
     return accepted((int)number_used(fd, REAL(accept)(fd, address, size)));
 }
 
 EXPORT int accept4(int fd, struct sockaddr *address, socklen_t *size, int flags) {
     CONTROLLED(accept4, fd, address, size, flags);
     number_operation(SET, SITE);
-    if (!descriptor_operation(GET, fd, POLLIN, SITE)) return -1;
-    if (fails(ACCEPT_FAULT, SITE)) return -1;
+    if (!descriptor_operation(GET, &fd, POLLIN, SITE)) return -1;
+    if (fails(ACCEPT_FAULT, SITE)) return (int)number_used(fd, -1);
     return accepted((int)number_used(fd, REAL(accept4)(fd, address, size, flags)));
 }
 
