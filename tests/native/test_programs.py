@@ -44,6 +44,8 @@ BROKEN = {
     "dies_with_a_mutex.c": OutcomeKind.DEADLOCK,
     "closed_while_used.c": OutcomeKind.DEADLOCK,
     "barrier_of_processes.c": OutcomeKind.DEADLOCK,
+    "spin_lock_of_processes.c": OutcomeKind.ASSERTION,
+    "not_for_processes.c": OutcomeKind.DEADLOCK,
 }
 """For each program the outcome of its failure; with ``-DFIXED`` it has none."""
 

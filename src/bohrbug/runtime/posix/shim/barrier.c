@@ -14,8 +14,7 @@ static bool is_shared(const pthread_barrierattr_t *attributes) {
     return shared == PTHREAD_PROCESS_SHARED;
 }
 
-/* As glibc keeps them, in the words of its struct pthread_barrier. */
-static uint32_t count_of(const pthread_barrier_t *barrier) { return ((const uint32_t *)barrier)[2]; }
+/* As glibc keeps it, in the fourth word of its struct pthread_barrier. */
 static bool is_for_processes(const pthread_barrier_t *barrier) { return ((const uint32_t *)barrier)[3] != 0; }
 
 EXPORT int pthread_barrier_init(pthread_barrier_t *barrier,

@@ -69,6 +69,23 @@ static inline struct resource *resource_of(pthread_mutex_t *mutex, uint64_t site
     return resource;
 }
 
+/* The mutex says nothing of processes that share it, and yet it lies in memory which they share. */
+static bool is_held_elsewhere(const pthread_mutex_t *mutex) {
+    if (segment->processes == 1 || !is_locked(mutex)) return false;
+    for (uint32_t i = 0; i < segment->alive_count; i++) {
+        const struct task *task = &TASKS[segment->alive[i]];
+        if (task->process != this_process && task->thread == mutex->__data.__owner) return true;
+    }
+    return false;
+}
+
+/* Then the kernel wakes nobody in another process. */
+static int wait_in_vain(const struct resource *resource, uint64_t site, uint64_t deadline) {
+    struct waiting waiting = {NEVER, 0, deadline, false, false};
+    perform_when(ACQUIRE, resource_index(resource), site, waiting);
+    return ETIMEDOUT;
+}
+
 /* A thread that is not controlled holds it, or one that is about to vanish. */
 static __attribute__((noinline)) int take_from_outside(pthread_mutex_t *mutex, uint64_t site) {
     int result = EBUSY;
@@ -102,8 +119,9 @@ static inline bool unlock_early(pthread_mutex_t *mutex, int *result) {
 }
 
 /* After the scheduler has found it free. */
-static inline int take(pthread_mutex_t *mutex, struct resource *resource, uint64_t site) {
+static inline int take(pthread_mutex_t *mutex, struct resource *resource, uint64_t site, uint64_t deadline) {
     int result = REAL(pthread_mutex_trylock)(mutex);
+    if (result == EBUSY && is_held_elsewhere(mutex)) return wait_in_vain(resource, site, deadline);
     if (result == EBUSY) result = take_from_outside(mutex, site);
     if (result == 0 || result == EOWNERDEAD) {
         resource_take(resource, site);
@@ -132,7 +150,7 @@ static inline __attribute__((always_inline)) int lock(pthread_mutex_t *mutex, ui
     struct waiting waiting = {UNHELD, 0, deadline, false, false};
     if (deadline == NO_DEADLINE) perform_here(ACQUIRE, resource, site, UNHELD);
     else if (perform_when(ACQUIRE, number, site, waiting)) return ETIMEDOUT;
-    return take(mutex, resource, site);
+    return take(mutex, resource, site, deadline);
 }
 
 int mutex_lock(pthread_mutex_t *mutex, uint64_t site, uint64_t deadline) {
@@ -144,7 +162,8 @@ int mutex_trylock(pthread_mutex_t *mutex, uint64_t site) {
     if (lock_early(mutex, site, &result)) return result;
     struct resource *resource = resource_of(mutex, site, "trylock");
     perform(TRY_ACQUIRE, resource_index(resource), site);
-    if (resource->owner.task == NONE) return take(mutex, resource, site);
+    if (resource->owner.task == NONE && !is_held_elsewhere(mutex))
+        return take(mutex, resource, site, NO_DEADLINE);
     if (resource->owner.task == index_of(current) && kind_of(mutex) == PTHREAD_MUTEX_RECURSIVE) {
         resource->count++;
         return REAL(pthread_mutex_trylock)(mutex);

@@ -8,7 +8,8 @@
 #include "schedule.h"
 
 static struct resource *resource_of(pthread_spinlock_t *lock, uint64_t site) {
-    return resource_at((const void *)lock, SPINLOCK, false, site, NULL);
+    /* Nothing in it says whether processes share it, but the memory does. */
+    return resource_at((const void *)lock, SPINLOCK, true, site, NULL);
 }
 
 EXPORT int pthread_spin_init(pthread_spinlock_t *lock, int shared) {
