@@ -23,7 +23,7 @@ def test_a_handler_runs_while_its_thread_waits(native_build: Build, wait: str) -
     assert result.verdict.kind is not VerdictKind.INCONCLUSIVE, result.verdict
 
 
-@pytest.mark.parametrize("wait", ["one-each", "with-a-value", "two-for-one"])
+@pytest.mark.parametrize("wait", ["one-each", "with-a-value", "two-for-one", "before-it-begins"])
 def test_who_is_meant_takes_the_signal(native_build: Build, wait: str) -> None:
     result = explored(native_build("signal_handlers.c"), wait, executions=60)
     assert not result.failures

@@ -170,6 +170,41 @@ static void of_system_v(void) {
     pthread_join(thread, NULL);
 }
 
+/* The handler runs in a thread that has done nothing yet, and waits for another signal there. */
+static sem_t may_end;
+
+static void handle_and_wait(int number) {
+    sigset_t all_others;
+    sigfillset(&all_others);
+    sigdelset(&all_others, SIGUSR2);
+    (void)number;
+    sem_post(&handled);
+    sigsuspend(&all_others);
+}
+
+static void *is_let_go(void *unused) {
+    while (sem_wait(&may_end) < 0) assert(errno == EINTR);
+    return unused;
+}
+
+static void before_it_begins(void) {
+    struct sigaction action = {.sa_handler = handle_and_wait, .sa_flags = SA_RESTART};
+    sigfillset(&action.sa_mask);
+    sigaction(SIGUSR1, &action, NULL);
+    action.sa_handler = handle;
+    sigaction(SIGUSR2, &action, NULL);
+    sem_init(&handled, 0, 0);
+    sem_init(&may_end, 0, 0);
+    pthread_t thread;
+    pthread_create(&thread, NULL, is_let_go, NULL);
+    pthread_kill(thread, SIGUSR1);
+    while (sem_wait(&handled) < 0) continue;
+    pthread_kill(thread, SIGUSR2);
+    while (sem_wait(&handled) < 0) continue;
+    sem_post(&may_end);
+    pthread_join(thread, NULL);
+}
+
 int main(int count, char **arguments) {
     static const struct {
         const char *name;
@@ -177,6 +212,7 @@ int main(int count, char **arguments) {
     } others[] = {
         {"one-each", one_each},       {"with-a-value", with_a_value}, {"two-for-one", two_for_one},
         {"interrupted", interrupted}, {"of-system-v", of_system_v},
+        {"before-it-begins", before_it_begins},
     };
     what = count > 1 ? arguments[1] : "";
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
@@ -184,7 +220,7 @@ int main(int count, char **arguments) {
         sigemptyset(&awaited);
         sigaddset(&awaited, SIGUSR1);
         sigaddset(&awaited, SIGUSR2);
-        if (!is("of-system-v")) pthread_sigmask(SIG_BLOCK, &awaited, NULL);
+        if (!is("of-system-v") && !is("before-it-begins")) pthread_sigmask(SIG_BLOCK, &awaited, NULL);
         others[i].does();
         return 0;
     }

@@ -245,6 +245,7 @@ class TaskRecord(ctypes.Structure):
         ("joined", c_uint8),
         ("main", c_uint8),
         ("restarts", c_uint8),
+        ("held", c_uint8),
         ("handling", c_uint8),
         ("looks", c_uint32),
         ("fires", c_uint32),

@@ -181,6 +181,7 @@ struct task {
     uint8_t interruptible;     /* enum interruption */
     uint8_t detached, joined, main;
     uint8_t restarts;          /* a call that a handler has interrupted is to go on waiting */
+    uint8_t held;              /* made while signals were held, and `mask` is what it is to have */
     uint8_t handling;          /* this step is the handler's: what the task waits for comes later */
     uint32_t looks;            /* fruitless ones in a row */
     uint32_t fires;            /* enum firing: when its timeout may fire */

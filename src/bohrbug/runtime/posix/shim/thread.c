@@ -13,6 +13,7 @@
 #include "mutex.h"
 #include "real.h"
 #include "schedule.h"
+#include "signals.h"
 #include "snapshot.h"
 #include "spare.h"
 #include "stack.h"
@@ -65,7 +66,7 @@ static void *begin_thread(void *task) {
     busy = 1;
     current->thread = (int32_t)syscall(SYS_gettid);
     thread_watch_end();
-    wait_for_turn(current);
+    wait_for_first_turn(current);
     return run();
 }
 
@@ -76,12 +77,22 @@ void *thread_begin_kept(struct task *task) {
     return run();
 }
 
+/* A handler must not run before the thread is a task. */
+static int make_held(struct task *task, pthread_t *thread, const pthread_attr_t *attributes) {
+    sigset_t own;
+    bool has_own = attributes && pthread_attr_getsigmask_np(attributes, &own) == 0;
+    task->held = segment->signals_matter && !has_own;
+    if (task->held) signals_hold(&task->mask);
+    int result = REAL(pthread_create)(thread, attributes, begin_thread, task);
+    if (task->held) signals_let_in(&task->mask);
+    return result;
+}
+
 int thread_make(struct task *task, pthread_t *thread, const pthread_attr_t *attributes) {
     inside++;
     task->stack_size = stack_size_of(attributes);
     int result = 0;
-    if (!spare_give(task, thread))
-        result = REAL(pthread_create)(thread, attributes, begin_thread, task);
+    if (!spare_give(task, thread)) result = make_held(task, thread, attributes);
     inside--;
     if (result == 0) task->handle = (uint64_t)*thread;
     return result;

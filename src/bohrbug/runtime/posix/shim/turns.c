@@ -79,6 +79,11 @@ void tell(struct task *task, enum turn turn) {
     syscall(SYS_futex, &task->turn, FUTEX_WAKE, 1, NULL, NULL, 0);
 }
 
+void wait_for_first_turn(struct task *task) {
+    if (task->held) sleep_until_turn(task, (struct held){true, task->mask});
+    else wait_for_turn(task);
+}
+
 void wait_for_turn(struct task *task) {
     if (on_fibers) fiber_park(task);
     else sleep_until_turn(task, hold());

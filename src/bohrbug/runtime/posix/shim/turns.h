@@ -18,6 +18,8 @@ void tell(struct task *task, enum turn turn);
 void is_done_with(struct task *task, enum turn what);
 /* A new thread waits until it is chosen. */
 void wait_for_turn(struct task *task);
+/* The same for a thread that has just been made, by somebody who held signals: it has its own mask from then on. */
+void wait_for_first_turn(struct task *task);
 /* The running task passes the turn on to another thread of the kernel, and returns when it is its turn
  * again. */
 void hand_over_to_thread(struct task *task, struct task *next);
