@@ -128,6 +128,8 @@ def filters_of_warnings_put_back(guard: Guard) -> None:
         together(work, work)
         assert warnings.filters == kept
     finally:
+        # The list itself may have been changed, too.
+        before[:] = kept
         warnings.filters = before
 
 

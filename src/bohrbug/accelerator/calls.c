@@ -6,7 +6,7 @@
 static PyObject *intervals, *stored_parts, *called, *by_class, *methods, *functions, *iterators,
     *containers;
 /* Functions in Python for what is not decided here, and words that they use. */
-static PyObject *enter_interval, *leave_interval, *end_interval, *method_in_python, *called_object, *harmless, *plain_write,
+static PyObject *enter_interval, *leave_interval, *give_back_value, *end_interval, *method_in_python, *called_object, *harmless, *plain_write,
     *over_nothing, *step_into, *advance, *tell_container;
 static PyObject *text_name;
 /* References to an iterator that nobody but the loop over it holds, as seen here. */
@@ -141,15 +141,27 @@ enter(PyObject *Py_UNUSED(module), PyObject *const *arguments, Py_ssize_t count)
     return PyObject_CallOneArg(enter_interval, arguments[0]);
 }
 
-/* value, place; a function gives something back */
+/* value, place; a function ends, or stops */
 static PyObject *
-leave(PyObject *Py_UNUSED(module), PyObject *const *arguments, Py_ssize_t count)
+leave_hook(PyObject *told, PyObject *const *arguments, Py_ssize_t count)
 {
     if (count != 2)
         return too_few();
     if (PyDict_GET_SIZE(intervals) == 0)
         Py_RETURN_NONE;
-    return PyObject_Vectorcall(leave_interval, arguments, 2, NULL);
+    return PyObject_Vectorcall(told, arguments, 2, NULL);
+}
+
+static PyObject *
+leave(PyObject *Py_UNUSED(module), PyObject *const *arguments, Py_ssize_t count)
+{
+    return leave_hook(leave_interval, arguments, count);
+}
+
+static PyObject *
+give_back(PyObject *Py_UNUSED(module), PyObject *const *arguments, Py_ssize_t count)
+{
+    return leave_hook(give_back_value, arguments, count);
 }
 
 /* iterator, place */
@@ -198,7 +210,7 @@ references_of_argument(PyObject *Py_UNUSED(module), PyObject *const *arguments, 
     {#name, (PyCFunction)(void (*)(void))name, METH_FASTCALL, "See the function in Python."}
 PyMethodDef call_hook_definitions[] = {
     HOOK(call0), HOOK(call1), HOOK(call2), HOOK(call3), HOOK(enter),
-    HOOK(leave), HOOK(step),
+    HOOK(leave), HOOK(give_back), HOOK(step),
     {"references_of_argument", (PyCFunction)(void (*)(void))references_of_argument, METH_FASTCALL,
      "How many references there are to an argument that nobody else holds."},
     {0},
@@ -207,12 +219,13 @@ PyMethodDef call_hook_definitions[] = {
 PyObject *
 use_intervals(PyObject *Py_UNUSED(module), PyObject *arguments)
 {
-    if (!PyArg_ParseTuple(arguments, "O!OO", &PyDict_Type, &intervals, &enter_interval,
-                          &leave_interval))
+    if (!PyArg_ParseTuple(arguments, "O!OOO", &PyDict_Type, &intervals, &enter_interval,
+                          &leave_interval, &give_back_value))
         return NULL;
     Py_INCREF(intervals);
     Py_INCREF(enter_interval);
     Py_INCREF(leave_interval);
+    Py_INCREF(give_back_value);
     Py_RETURN_NONE;
 }
 

@@ -202,6 +202,13 @@ def leave(value: Any, place: Place) -> None:
         _leave(value, place, sys._getframe(1))
 
 
+@with_fast_path
+def give_back(value: Any, place: Place) -> None:
+    """The same of a function that code in C hardly ever calls: told only if the value is used."""
+    if intervals:
+        _give_back(value, place, sys._getframe(1))
+
+
 def _enter_from_c(place: Place) -> None:
     # The hook has no frame.
     _enter(place, sys._getframe(1))
@@ -209,6 +216,10 @@ def _enter_from_c(place: Place) -> None:
 
 def _leave_to_c(value: Any, place: Place) -> None:
     _leave(value, place, sys._getframe(1))
+
+
+def _give_back_to_c(value: Any, place: Place) -> None:
+    _give_back(value, place, sys._getframe(1))
 
 
 def _enter(place: Place, frame: FrameType) -> None:
@@ -219,14 +230,23 @@ def _enter(place: Place, frame: FrameType) -> None:
 
 def _leave(value: Any, place: Place, frame: FrameType) -> None:
     interval = _interval_around(frame)
-    if interval is None:
-        return
+    if interval is not None and not _is_received(interval, value, place, frame):
+        interval.tell(place)
+
+
+def _give_back(value: Any, place: Place, frame: FrameType) -> None:
+    interval = _interval_around(frame)
+    if interval is not None:
+        _is_received(interval, value, place, frame)
+
+
+def _is_received(interval: Interval, value: Any, place: Place, frame: FrameType) -> bool:
+    """Tell of what is done with a value, if anything is."""
     receiver = interval.receiver
     tells = None if receiver is None else receiver.receive(frame.f_code, value)
     if tells:
         Called.tell_at_once([interval.tell, *tells], place)
-    else:
-        interval.tell(place)
+    return bool(tells)
 
 
 def _interval_around(frame: FrameType) -> Interval | None:
@@ -296,5 +316,24 @@ def is_generator(code: CodeType) -> bool:
     return bool(code.co_flags & (CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR))
 
 
+_NOT_BY_C_IN_THE_MIDDLE = frozenset(
+    {"__init__", "__new__", "__enter__", "__exit__", "__del__", "__init_subclass__"}
+)
+
+
+def is_called_by_c(code: CodeType) -> bool:
+    """Whether code in C calls a function, as a rule, in the middle of what it does.
+
+    So it is with special methods, with lambdas, which are keys, and with generators. That others
+    end is told of only if something is done with what they return.
+    """
+    name = code.co_name
+    return (
+        is_generator(code)
+        or name == "<lambda>"
+        or (name[:2] == "__" == name[-2:] and name not in _NOT_BY_C_IN_THE_MIDDLE)
+    )
+
+
 if native is not None:
-    native.use_intervals(intervals, _enter_from_c, _leave_to_c)
+    native.use_intervals(intervals, _enter_from_c, _leave_to_c, _give_back_to_c)

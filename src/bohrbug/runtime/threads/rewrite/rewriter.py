@@ -109,6 +109,7 @@ class _Rewriting:
             code.co_name[0] != "<" or code.co_name in ("<lambda>", "<genexpr>")
         )
         self.is_generator = halfway.is_generator(code)
+        self.leave = halfway.leave if halfway.is_called_by_c(code) else halfway.give_back
         self.is_module = not code.co_flags & CO_NEWLOCALS and code.co_name == "<module>"
 
     def run(self) -> CodeType:
@@ -145,7 +146,10 @@ class _Rewriting:
         if handler is not None:
             handler(self, index, instruction, stack)
         if self.view.has_weak_references and opcodes.NAMES[instruction.opcode] in _DROPPING:
-            self.put(index, before=self.call(hooks.drop, (), self.place(instruction)))
+            # A place of its own: it is not told in all executions, on which what else is told of
+            # the instruction must not depend.
+            place = Place((self.code, instruction.offset + 1))
+            self.put(index, before=self.call(hooks.drop, (), place))
         if self.is_entered and opcodes.NAMES[instruction.opcode] in _LEAVING:
             self._leave(index, instruction)
 
@@ -212,10 +216,10 @@ class _Rewriting:
     def _leave(self, index: int, instruction: Instruction) -> None:
         name, place = opcodes.NAMES[instruction.opcode], self.place(instruction)
         if name == "YIELD_VALUE" or (name == "RETURN_VALUE" and not self.is_generator):
-            told = self.call(halfway.leave, (1,), place)
+            told = self.call(self.leave, (1,), place)
         else:
             value = halfway.NOTHING if self.is_generator else self.code.co_consts[instruction.arg]
-            told = self.call(halfway.leave, (), value, place)
+            told = self.call(self.leave, (), value, place)
         if index and opcodes.NAMES[self.instructions[index - 1].opcode] == "SEND":
             told = opcodes.in_loop_of_send(told)
         self.put(index, before=told)
