@@ -14,6 +14,7 @@ import pytest
 
 import bohrbug
 from bohrbug.exploration.verdicts import VerdictKind
+from tests.programs.together import together
 
 Call = Callable[[asyncio.AbstractEventLoop, asyncio.Event], object]
 
@@ -262,3 +263,49 @@ def test_each_strategy_that_draws_lets_arrivals_be_late(strategy: str) -> None:
     )
     assert not done.failures
     assert found == all_of(come_to) == {"abc", "bac", "bca"}
+
+
+def asked_while_it_is_closed(lock: contextlib.AbstractContextManager[Any]) -> None:
+    """One thread closes a loop, another one looks whether it is closed before it asks for more."""
+    loop = asyncio.new_event_loop()
+
+    def close() -> None:
+        with lock:
+            loop.close()
+
+    def ask() -> None:
+        with lock:
+            if not loop.is_closed():
+                loop.call_soon_threadsafe(int)
+
+    together(close, ask)
+
+
+def asked_when_it_has_run() -> None:
+    """A thread that the loop does not wait for asks it for something."""
+
+    def ask(loop: asyncio.AbstractEventLoop) -> None:
+        if not loop.is_closed():
+            loop.call_soon_threadsafe(int)
+
+    async def main() -> threading.Thread:
+        thread = threading.Thread(target=ask, args=(asyncio.get_running_loop(),))
+        thread.start()
+        return thread
+
+    asyncio.run(main()).join()
+
+
+@pytest.mark.parametrize(
+    "program", [lambda: asked_while_it_is_closed(contextlib.nullcontext()), asked_when_it_has_run]
+)
+def test_a_loop_may_be_closed_before_another_thread_asks_it(program: Callable[[], None]) -> None:
+    result = bohrbug.explore(program, strategy="dpor", executions=50)
+    assert [failure.outcome.exception for failure in result.failures] == ["RuntimeError"]
+
+
+def test_with_a_lock_it_is_not() -> None:
+    result = bohrbug.explore(
+        lambda: asked_while_it_is_closed(threading.Lock()), strategy="dpor", executions=50
+    )
+    assert result.verdict.kind is VerdictKind.HOLDS

@@ -11,7 +11,7 @@ from __future__ import annotations
 from sys import _getframe
 from typing import Any
 
-from bohrbug.model.operation import CANCEL, INSPECT, PUT, YIELD, Kind
+from bohrbug.model.operation import CANCEL, CLOSE, INSPECT, PUT, YIELD, Kind
 from bohrbug.runtime.interposed import CONTROL, wrapped_alike
 from bohrbug.runtime.threads.control import controlled, current
 from bohrbug.runtime.threads.execution import Execution
@@ -28,6 +28,7 @@ from bohrbug.runtime.threads.synchronizers import place_of
 
 _TYPE = "event loop"
 _TURNS = "_bohrbug_turns"
+_CLOSED = "_bohrbug_selector_of_closed_loop"
 
 EVENT_LOOP = "asyncio ran callbacks and tasks in the order of its event loop, which was not varied"
 """Told of loops whose turns are not those of asyncio's own."""
@@ -71,6 +72,36 @@ def _wake_loops(module: Any) -> None:
             write_to_self(self)
         else:
             turns.wake()
+
+
+@patches.when_imported("asyncio.selector_events")
+def _see_closing(module: Any) -> None:
+    cls = module.BaseSelectorEventLoop
+    close = cls.close
+
+    @patches.method(cls, "close")
+    def wrapper(self: Any) -> None:
+        execution = controlled()
+        if execution is not None and not self._closed:
+            # Whoever asks for something later comes after this, and needs to be known for that.
+            self.__dict__[_CLOSED] = self._selector
+            _point_outside(execution, self, CLOSE, place_from(_getframe(1)))
+        close(self)
+
+
+@patches.when_imported("asyncio.base_events")
+def _see_whether_closed(module: Any) -> None:
+    cls = module.BaseEventLoop
+    is_closed = cls.is_closed
+
+    @patches.method(cls, "is_closed")
+    def wrapper(self: Any) -> bool:
+        execution = controlled()
+        frame = _getframe(1)
+        # asyncio asks as well, in finalizers too.
+        if execution is not None and not frame.f_globals["__name__"].startswith("asyncio."):
+            _point_outside(execution, self, INSPECT, place_of(frame))
+        return bool(is_closed(self))
 
 
 @patches.when_imported("asyncio.base_events")
@@ -201,6 +232,8 @@ def _point_outside(execution: Execution, loop: Any, kind: Kind, place: Any) -> N
     """A task is about to change what a loop is to run that its own thread does not run."""
     task = execution.current
     selector = getattr(loop, "_selector", None)
+    if selector is None:
+        selector = loop.__dict__.get(_CLOSED)
     if len(execution.alive) > 1 and selector is not None and not task.inside:
         # Also of a loop that does not run yet: it may have begun to wait by now.
         execution.perform(kind, _state_of(execution, selector), place)
