@@ -77,11 +77,11 @@ void *thread_begin_kept(struct task *task) {
     return run();
 }
 
-/* A handler must not run before the thread is a task. */
+/* A handler must not run before the thread is a task. (A fiber's thread is only for its stack.) */
 static int make_held(struct task *task, pthread_t *thread, const pthread_attr_t *attributes) {
     sigset_t own;
     bool has_own = attributes && pthread_attr_getsigmask_np(attributes, &own) == 0;
-    task->held = segment->signals_matter && !has_own;
+    task->held = segment->signals_matter && !has_own && !on_fibers;
     if (task->held) signals_hold(&task->mask);
     int result = REAL(pthread_create)(thread, attributes, begin_thread, task);
     if (task->held) signals_let_in(&task->mask);
