@@ -11,7 +11,10 @@ from typing import Any
 import pytest
 
 from bohrbug.runtime.threads.rewrite import by_value, given_back, hooks
-from bohrbug.runtime.threads.rewrite.given_back import (
+from bohrbug.runtime.threads.rewrite.halfway import NOTHING, Called
+from bohrbug.runtime.threads.rewrite.place import Place
+from bohrbug.runtime.threads.rewrite.value_users import (
+    MOST_KEPT,
     Calling,
     CallingWithSeveral,
     Collecting,
@@ -21,8 +24,6 @@ from bohrbug.runtime.threads.rewrite.given_back import (
     Tell,
     Unpacking,
 )
-from bohrbug.runtime.threads.rewrite.halfway import NOTHING, Called
-from bohrbug.runtime.threads.rewrite.place import Place
 
 PLACE = Place((compile("", "program.py", "exec"), 0))
 
@@ -62,8 +63,8 @@ def test_values_are_compared_with_those_before_and_once_more_at_the_end(told: To
 
 
 def test_not_all_values_are_kept(told: Told) -> None:
-    _give(Looking(keeps=True), *([number] for number in range(2 * given_back.MOST_KEPT)))
-    assert len(told[-1]) == 2 + given_back.MOST_KEPT
+    _give(Looking(keeps=True), *([number] for number in range(2 * MOST_KEPT)))
+    assert len(told[-1]) == 2 + MOST_KEPT
 
 
 def test_what_is_looked_for_is_looked_at_with_each(told: Told) -> None:

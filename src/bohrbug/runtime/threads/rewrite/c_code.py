@@ -53,6 +53,7 @@ from bohrbug.runtime.threads.rewrite.classes import FOREIGN, look_up
 from bohrbug.runtime.threads.rewrite.inspected import Inspecting
 from bohrbug.runtime.threads.rewrite.instance_dicts import KNOWN_DICTS
 from bohrbug.runtime.threads.rewrite.place import Place
+from bohrbug.runtime.threads.rewrite.value_users import Collecting, Folding, Looking, User
 
 # A test may put something else in the place of the builtin.
 _length = len
@@ -183,8 +184,8 @@ def _call_with_items(callable_: Any, items: Any, place: Place) -> None:
     again = iteration.consume_in_any_order(items, place)
     if _CALLED[type(callable_)]:
         call(callable_, tuple(items) if type(items) is list else (), place)
-        calling = given_back.Collecting(lambda values, place: call(callable_, values, place))
-        _begin([again], given_back.by_call([items], [calling]))
+        calling = Collecting(lambda values, place: call(callable_, values, place))
+        halfway.begin_if_any([again], given_back.by_call([items], [calling]))
 
 
 def call(callable_: Any, arguments: tuple[Any, ...], place: Place) -> None:
@@ -238,8 +239,7 @@ def _use_unknown(callable_: Any, arguments: tuple[Any, ...], place: Place) -> No
         _use(values, True, place)
         unknown.assume(place, name)
 
-    if receiver := given_back.by_call(arguments, [given_back.Collecting(use)]):
-        halfway.begin(halfway.in_turn([]), receiver)
+    halfway.begin_if_any([], given_back.by_call(arguments, [Collecting(use)]))
 
 
 def _use(things: Iterable[Any], is_write: bool, place: Place) -> None:
@@ -292,7 +292,7 @@ def _construct(class_: type, arguments: tuple[Any, ...], place: Place) -> None:
         read(argument, place)
     if class_ in functions_table.MADE_OF_PAIRS:
         by_value.read([each for each in arguments if type(each) in (list, tuple)], place)
-        _begin([], given_back.by_call(arguments, [given_back.Looking()]))
+        halfway.begin_if_any([], given_back.by_call(arguments, [Looking()]))
 
 
 def _is_made_by_unknown_code(class_: type) -> bool:
@@ -427,14 +427,7 @@ def _apply(effect: effects.Effect, owner: Any, arguments: tuple[Any, ...], place
             again.append(hooks.telling_again(owner, effect.action is effects.WRITE))
         elif consumed and _CONTAINER[type(consumed[0])]:
             again.append(hooks.telling_again(consumed[0], False))
-        _begin(again, _receiver(effect, owner, arguments, consumed, function))
-
-
-def _begin(again: list[halfway.Tell | None], receiver: halfway.Receiver | None) -> None:
-    """What was told takes a while, if functions may run meanwhile."""
-    tells = [each for each in again if each is not None]
-    if tells or receiver is not None:
-        halfway.begin(halfway.in_turn(tells), receiver)
+        halfway.begin_if_any(again, _receiver(effect, owner, arguments, consumed, function))
 
 
 def _receiver(
@@ -445,14 +438,14 @@ def _receiver(
     function: Any,
 ) -> halfway.Receiver | None:
     """What is done with the values that functions give back to a call with an effect."""
-    users: list[given_back.User] = []
+    users: list[User] = []
     if effect.calls == effects.FOLDS:
         if item_functions.is_in_c(owner):
-            users = [given_back.Folding(owner, *arguments[1:2])]
+            users = [Folding(owner, *arguments[1:2])]
     elif effect.by_value:
-        users = [given_back.Looking(keeps=not effect.at_once)]
+        users = [Looking(keeps=not effect.at_once)]
     elif effect.reads_all or effect.action is effects.READ_ALL or effect.action is effects.PICKLE:
-        users = [given_back.Collecting(lambda values, place: _use(values, False, place))]
+        users = [Collecting(lambda values, place: _use(values, False, place))]
         return given_back.GivenBack(users)
     things = [owner, *arguments] if effect.action is effects.CONSUME else consumed
     return given_back.by_call(things, users, function)

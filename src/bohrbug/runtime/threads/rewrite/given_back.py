@@ -15,209 +15,28 @@ import functools
 import gc
 import itertools
 import operator
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from types import CodeType, FunctionType, GeneratorType, MethodType
 from typing import Any
 
 from bohrbug.runtime.threads.rewrite import builtins_table as table
-from bohrbug.runtime.threads.rewrite import (
-    by_value,
-    effects,
-    families,
-    functions_table,
-    hooks,
-    item_functions,
-)
+from bohrbug.runtime.threads.rewrite import families, item_functions
 from bohrbug.runtime.threads.rewrite.classes import FOREIGN, MISSING, look_up, remember_class
-from bohrbug.runtime.threads.rewrite.halfway import (
-    NOTHING,
-    Called,
-    Tell,
-    in_turn,
-    is_generator,
-    weakly,
+from bohrbug.runtime.threads.rewrite.halfway import NOTHING, Tell, in_turn, is_generator
+from bohrbug.runtime.threads.rewrite.value_users import (
+    Calling,
+    CallingWithSeveral,
+    Folding,
+    Looking,
+    Spreading,
+    Unpacking,
+    User,
+    telling_of_call,
+    told_by,
 )
-from bohrbug.runtime.threads.rewrite.place import Place
-
-User = Callable[[Any], Tell | None]
-"""Takes a value, or :data:`~.halfway.NOTHING` at the end of a generator; returns what tells of what
-is done with it at once."""
-
-MOST_KEPT = 100
-"""Values that are compared with later ones; what is done with those behind them is not seen."""
 
 _DEEPEST = 5
 """Iterators that are gone through on the way of a value."""
-
-
-class Looking:
-    """Values are looked at: asked for their truth, added, compared.
-
-    Parameters:
-        keeps: whether those before are looked at again with each, and at the end.
-        besides: what each is compared with.
-    """
-
-    def __init__(self, keeps: bool = False, besides: Any = None) -> None:
-        self._keeps = keeps
-        self._besides = besides
-        self._kept: list[Callable[[], Any]] = []
-
-    def __call__(self, value: Any) -> Tell | None:
-        """See :data:`User`."""
-        if not self._keeps:
-            self._kept.clear()
-        if value is not NOTHING and type(value) not in by_value.LEAVES:
-            del self._kept[: -MOST_KEPT + 1]
-            self._kept.append(weakly(value))
-        if not self._kept and type(self._besides) in by_value.LEAVES:
-            return None
-        values = [self._besides, *(each() for each in self._kept)]
-        return lambda place: by_value.read(values, place)
-
-
-class Calling:
-    """A function, or a class, is called with each value if it is in C."""
-
-    def __init__(self, function: Any) -> None:
-        self._function = function
-        effect = (
-            functions_table.FUNCTIONS.get(function) if item_functions.is_in_c(function) else None
-        )
-        self._looks_only = (type(function) is type and function in _MAKING_VALUES) or (
-            effect is not None and effect.action in _LOOKING
-        )
-
-    def __call__(self, value: Any) -> Tell | None:
-        """See :data:`User`."""
-        if value is NOTHING or (self._looks_only and type(value) in by_value.LEAVES):
-            return None
-        return _telling_of_call(self._function, (value,))
-
-
-_LOOKING = frozenset({effects.READ, effects.CONSUME, effects.LOOK_AT_CLASS})
-_MAKING_VALUES = frozenset({str, int, float, bool, bytes, tuple, list, set, frozenset, dict})
-"""Functions, and classes that are called, to which what never changes is nothing to tell of."""
-
-
-class CallingWithSeveral:
-    """A function in C is called with a value of each of several iterators: ``map(f, xs(), ys())``.
-
-    Attributes:
-        users: one for each of them.
-    """
-
-    def __init__(self, function: Any, iterators: Sequence[Any]) -> None:
-        self._function = function
-        items = [item_functions.items_of(each) for each in iterators]
-        self._known = [None if each is None else iter(each) for each in items]
-        self._arguments: list[Any] = []
-        self.users = [functools.partial(self._use, position) for position in range(len(items))]
-
-    def _use(self, position: int, value: Any) -> Tell | None:
-        if value is NOTHING:
-            return None
-        self._take_known_before(position)
-        if len(self._arguments) != position:
-            # One of those before hands on what only code in C knows.
-            self._arguments.clear()
-            return _telling_of_call(self._function, ())
-        self._arguments.append(value)
-        self._take_known_before(len(self._known))
-        if len(self._arguments) < len(self._known):
-            return None
-        arguments = tuple(self._arguments)
-        self._arguments.clear()
-        return _telling_of_call(self._function, arguments)
-
-    def _take_known_before(self, end: int) -> None:
-        while len(self._arguments) < end:
-            known = self._known[len(self._arguments)]
-            if known is None:
-                return
-            self._arguments.append(next(known, None))
-
-
-class Folding:
-    """A function in C makes one value of all, two at a time: ``reduce(add, lists())``."""
-
-    def __init__(self, function: Any, *first: Any) -> None:
-        self._function = function
-        self._first = first
-
-    def __call__(self, value: Any) -> Tell | None:
-        """See :data:`User`."""
-        if value is NOTHING:
-            return None
-        items = (*self._first, value)
-        self._first = (value,)
-        for function, arguments in item_functions.folded(self._function, items):
-            self._first = (item_functions.value_of(function, *arguments),)
-            return _telling_of_call(function, arguments)
-        return None
-
-
-class Unpacking:
-    """What lies in each value is read at once, and used: ``chain.from_iterable(lists())``."""
-
-    def __init__(self, users: Sequence[User]) -> None:
-        self._users = users
-
-    def __call__(self, value: Any) -> Tell | None:
-        """See :data:`User`."""
-        items = None if value is NOTHING else item_functions.items_of(value)
-        if items is None:
-            return None
-        tells = [tell for item in items for tell in told_by(self._users, item)]
-        return in_turn([lambda place: hooks.read_whole(value, place), *tells])
-
-
-class Spreading:
-    """A function in C is called with what lies in each value: ``starmap(f, pairs())``."""
-
-    def __init__(self, function: Any) -> None:
-        self._function = function
-
-    def __call__(self, value: Any) -> Tell | None:
-        """See :data:`User`."""
-        items = None if value is NOTHING else item_functions.items_of(value)
-        if items is None:
-            return None
-        tell = _telling_of_call(self._function, tuple(items))
-        return in_turn([lambda place: hooks.read_whole(value, place), tell])
-
-
-class Collecting:
-    """All values are used together: ``max(*lists())``.
-
-    Parameters:
-        tell: tells of what is done with a tuple of them.
-    """
-
-    def __init__(self, tell: Callable[[tuple[Any, ...], Place], None]) -> None:
-        self._tell = tell
-        self._values: list[Callable[[], Any]] = []
-
-    def __call__(self, value: Any) -> Tell | None:
-        """See :data:`User`."""
-        if value is not NOTHING and len(self._values) < MOST_KEPT:
-            self._values.append(weakly(value))
-        values = tuple(each() for each in self._values)
-        return (lambda place: self._tell(values, place)) if values else None
-
-
-def _telling_of_call(function: Any, arguments: tuple[Any, ...]) -> Tell:
-    return lambda place: Called.tell(function, arguments, place)
-
-
-def told_by(users: Iterable[User], value: Any) -> list[Tell]:
-    """What tells of what some users do with a value."""
-    tells = []
-    for user in users:
-        tell = user(value)
-        if tell is not None:
-            tells.append(tell)
-    return tells
 
 
 class GivenBack:
@@ -252,7 +71,11 @@ class GivenBack:
 
 
 def by_iterator(iterator: Any) -> GivenBack | None:
-    """What is done with values on their way through an iterator in C, and no further."""
+    """What is done with values on their way through an iterator in C, and no further.
+
+    Returns:
+        See :func:`by_call`.
+    """
     given_back = GivenBack()
     _follow(iterator, (), given_back)
     return given_back if given_back.is_used() else None
@@ -265,6 +88,9 @@ def by_call(things: Iterable[Any], users: Sequence[User], function: Any = None) 
         things: what it goes through.
         users: what it does with their items.
         function: computes of each item what ``users`` get in its place; ``None``: they get items.
+
+    Returns:
+        It, or ``None`` if nothing is done of which something is to be told.
     """
     code = code_of(function)
     of_items: Sequence[User] = users
@@ -273,7 +99,7 @@ def by_call(things: Iterable[Any], users: Sequence[User], function: Any = None) 
     given_back = GivenBack()
     given_back.add(code, users)
     for thing in things:
-        if table.ITERATORS[type(thing)] is not None:
+        if _is_iterator(thing):
             _follow(thing, of_items, given_back)
         elif IS_GONE_THROUGH[type(thing)]:
             _go_through(type(thing), of_items, given_back)
@@ -303,17 +129,17 @@ class Going:
 
     def __call__(self, value: Any) -> Tell | None:
         """See :data:`User`."""
-        if value is NOTHING or (table.ITERATORS[type(value)] is None and not _is_container(value)):
+        if value is NOTHING or not (_is_iterator(value) or families.CONTAINER[type(value)]):
             return None
-        if table.ITERATORS[type(value)] is not None:
+        if _is_iterator(value):
             _follow(value, self._users, self._given_back)
         items = item_functions.items_of(value) if self._users else None
         tells = [] if items is None else [t for item in items for t in told_by(self._users, item)]
-        return in_turn([_telling_of_call(list, (value,)), *tells])
+        return in_turn([telling_of_call(list, (value,)), *tells])
 
 
-def _is_container(value: Any) -> bool:
-    return bool(families.CONTAINER[type(value)])
+def _is_iterator(thing: Any) -> bool:
+    return table.ITERATORS[type(thing)] is not None
 
 
 class _IsGoneThrough(dict[type, bool]):
@@ -350,7 +176,7 @@ def forget_classes() -> None:
 
 
 def code_of(function: Any) -> CodeType | None:
-    """The code that a call of something executes, if it is in Python."""
+    """The code that a call of something executes; ``None`` if that is not in Python."""
     while type(function) is MethodType or type(function) is functools.partial:
         function = function.__func__ if type(function) is MethodType else function.func
     if type(function) is not FunctionType:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import dis
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from inspect import CO_ASYNC_GENERATOR, CO_COROUTINE, CO_GENERATOR
 from types import CodeType, FrameType
 from typing import Any, NamedTuple, Protocol
@@ -162,6 +162,13 @@ def begin(tell: Tell, receiver: Receiver | None = None) -> None:
         code = frame.f_code
         first, last = _access_behind(code, frame.f_lasti)
         intervals[id(frame)] = Interval(code, first, last, tell, receiver)
+
+
+def begin_if_any(tells: Iterable[Tell | None], receiver: Receiver | None) -> None:
+    """The same of several accesses, unless there is nothing to tell of in their middle."""
+    several = [tell for tell in tells if tell is not None]
+    if several or receiver is not None:
+        begin(in_turn(several), receiver)
 
 
 def note_caller(code: CodeType) -> None:

@@ -96,9 +96,7 @@ def consume_in_any_order(owner: Any, place: Place) -> Tell | None:
     elif _CONTAINER[type(owner)]:
         hooks.tell_whole(owner, False, place)
     if given_back.IS_GONE_THROUGH[type(owner)]:
-        receiver = given_back.by_call([owner], ())
-        if receiver is not None:
-            halfway.begin(halfway.in_turn([]), receiver)
+        halfway.begin_if_any([], given_back.by_call([owner], ()))
     return again
 
 

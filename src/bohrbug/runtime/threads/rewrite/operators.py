@@ -18,6 +18,7 @@ from bohrbug.runtime.threads.rewrite import (
     iteration,
 )
 from bohrbug.runtime.threads.rewrite.place import Place
+from bohrbug.runtime.threads.rewrite.value_users import Looking
 
 _CONTAINER = families.CONTAINER
 _SCALARS = frozenset({int, float, str, bool, bytes, complex})
@@ -53,9 +54,7 @@ def contains_in(family: object, key: Any, owner: Any, place: Place) -> None:
 
 def _look_for(key: Any, owner: Any, again: halfway.Tell | None) -> None:
     """Each item that functions in Python give is about to be compared with ``key``."""
-    receiver = given_back.by_call([owner], [given_back.Looking(besides=key)])
-    if receiver is not None:
-        halfway.begin(halfway.in_turn([] if again is None else [again]), receiver)
+    halfway.begin_if_any([again], given_back.by_call([owner], [Looking(besides=key)]))
 
 
 def compare(left: Any, right: Any, place: Place) -> None:
