@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Coroutine, Generator
+from itertools import cycle
 from typing import Any
 
 from bohrbug.runtime.threads.loops.spinning import BUSY_TURNS, IDLE_TURNS, MOST_TURNS, Spinning
@@ -23,6 +24,14 @@ async def counts() -> None:
     while True:
         times += 1
         await Pause()
+
+
+PAUSES = cycle([Pause(), Pause()])
+
+
+async def gives_way_elsewhere() -> None:
+    while True:
+        await next(PAUSES)
 
 
 async def looks_at_the_time() -> None:
@@ -51,6 +60,10 @@ def test_who_only_gives_way_spins() -> None:
     soon = BUSY_TURNS + 2 * IDLE_TURNS
     assert turns_until_it_spins(gives_way()) <= soon
     assert turns_until_it_spins(gives_way(), gives_way()) <= soon
+
+
+def test_where_an_awaitable_without_state_is_makes_no_difference() -> None:
+    assert turns_until_it_spins(gives_way_elsewhere()) <= BUSY_TURNS + 2 * IDLE_TURNS
 
 
 def test_who_compares_times_spins() -> None:

@@ -31,6 +31,8 @@ OUTERMOST = frozenset({"bohrbug.runtime.threads.execution", "bohrbug.runtime.thr
 _OWN = "bohrbug.runtime."
 _LOOPS = frozenset({"bohrbug.runtime.threads.loops.turns", "trio._core._run"})
 _LEFT_OUT = (_OWN, "asyncio.")
+# A metaclass may have a look at who asks for the attributes of its classes.
+_DEFINED = type.__dict__["__dict__"].__get__
 
 
 def standing(
@@ -156,7 +158,21 @@ def _value(value: Any) -> object:
     if is_counted(kind):
         left = left_in(value)
         return id(value) if left is None else (id(value), left)
+    if _is_empty(value, kind):
+        return kind  # A new one may be anywhere, and says no more than the one before.
     return id(value), _attributes(value)
+
+
+def _is_empty(value: Any, kind: type) -> bool:
+    """Whether it is of a class in Python and has no state at all, as many an awaitable."""
+    defined = _DEFINED(kind)
+    return (
+        kind.__base__ is object
+        and ("__dict__" in defined or "__slots__" in defined)
+        and all(
+            each is kind or (type(each) is dict and not each) for each in gc.get_referents(value)
+        )
+    )
 
 
 def is_counted(kind: type) -> bool:
