@@ -394,7 +394,10 @@ class Machine:
                     if free:
                         changes["owners"] = state.owners | {(what, task)}
                 case "release":
-                    changes["owners"] = state.owners - {(what, task)}
+                    # As of threading.Lock: whoever holds it, such as after a timed acquire in vain.
+                    changes["owners"] = frozenset(
+                        (lock, owner) for lock, owner in state.owners if lock != what
+                    )
                 case "down" | "up":
                     counts = dict(state.semaphores)
                     counts[what] += 1 if instruction.name == "up" else -1
