@@ -195,3 +195,55 @@ def test_our_work_in_an_exploration_may_be_slow(folder: Folder) -> None:
     assert "INTERNALERROR" not in done.out, done.out
     assert "test_slow INCONCLUSIVE" in done.out, done.out
     assert "1 passed, 1 inconclusive" in done.out, done.out
+
+
+FAKE_FILES = """
+import os
+import threading
+
+
+def twice(function):
+    threads = [threading.Thread(target=function) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+
+def test_locked(fs):
+    fs.create_file("/data/count", contents="0")
+    lock = threading.Lock()
+
+    def add():
+        with lock:
+            with open("/data/count") as file:
+                count = int(file.read())
+            with open("/data/count", "w") as file:
+                file.write(str(count + 1))
+
+    twice(add)
+    with open("/data/count") as file:
+        assert file.read() == "2"
+
+
+def test_lost(fs):
+    made = []
+
+    def make():
+        if not os.path.exists("/data"):
+            made.append(1)
+            os.makedirs("/data", exist_ok=True)
+
+    twice(make)
+    assert made == [1]
+"""
+
+
+def test_fake_files(folder: Folder) -> None:
+    """pyfakefs replaces the functions for files in every module that has them."""
+    folder.write("test_files.py", FAKE_FILES)
+    limits = ("--bohrbug-executions=15", "--bohrbug-seconds=none")
+    done = folder.pytest("--bohrbug", "-v", *limits)
+    assert "1 failed, 1 passed" in done.out, done.out
+    assert "test_locked PASSED" in done.out
+    assert "assert [1, 1] == [1]" in done.out

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import ctypes
+import inspect
 import os
 import signal
 import socket
@@ -21,6 +22,7 @@ import pytest
 
 import bohrbug
 from bohrbug.exploration.verdicts import VerdictKind
+from bohrbug.runtime.threads.replacement import Function
 
 RUNTIME = Path(bohrbug.__file__).parent / "runtime" / "threads"
 
@@ -108,3 +110,28 @@ def test_a_function_of_a_library_in_c_that_holds_itself_is_called() -> None:
             thread.join()
 
     assert bohrbug.explore(test, executions=20).verdict.kind is VerdictKind.HOLDS
+
+
+def test_a_builtin_function_that_is_controlled_still_is_one() -> None:
+    kinds: list[object] = []
+
+    def test() -> None:
+        kinds.append((type(open), inspect.isbuiltin(open), inspect.isbuiltin(os.open)))
+
+    bohrbug.explore(test, executions=1)
+    # The type is not the original's: else this test would not see what stands for it.
+    assert kinds[0] == (Function, True, True)
+
+
+def test_threads_that_a_mock_starts_are_described_as_plain_data() -> None:
+    def test() -> None:
+        done: list[int] = []
+        with mock.patch("threading.current_thread"):
+            thread = threading.Thread(target=done.append, args=(1,))
+            thread.start()
+            thread.join()
+        assert not done
+
+    (failure,) = bohrbug.explore(test, executions=20).failures
+    described = failure.trace.task_infos
+    assert [each.daemon for each in described.values()] == [False, True]

@@ -31,6 +31,7 @@ from bohrbug.runtime.threads.adoption import (
     Adoption,
     unchangeable_types,
 )
+from bohrbug.runtime.threads.fake_files import leave_our_modules_alone
 from bohrbug.runtime.threads.heap import survey
 from bohrbug.runtime.threads.late_patches import LatePatches
 from bohrbug.runtime.threads.locks import RealLock, RealRLock, RLock, lock
@@ -86,6 +87,7 @@ class Installation:
         Returns:
             The functions of the program, if they were found on the way.
         """
+        leave_our_modules_alone()
         self._depth += 1
         if self._depth > 1:
             unraisable.patches.catch_up()

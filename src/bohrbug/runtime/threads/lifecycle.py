@@ -46,7 +46,8 @@ def spawn(
     task = Task(f"{parent.id}.{parent.children}", len(execution.all_tasks), ident)
     task.name = name
     task.target = target
-    task.daemon = daemon
+    # A mock of ``threading.current_thread`` has a daemon flag that is a mock, too.
+    task.daemon = bool(daemon)
     task.spawned = place
     task.state = state = execution.resources.thread(task.id)
     task.pending = _new_operation(Operation, (BEGIN, state.id, place))
