@@ -280,6 +280,10 @@ PyObject *thaw_for_programs(PyObject *module, PyObject *arguments);
 PyObject *referrers_of(PyObject *module, PyObject *object);
 PyObject *survey(PyObject *module, PyObject *arguments);
 
+/* -- held.c --------------------------------------------------------------------- */
+
+PyObject *held_only_by_us(PyObject *module, PyObject *held);
+
 /* -- values.c ------------------------------------------------------------------- */
 
 PyObject *has_values(PyObject *module, PyObject *arguments);

@@ -39,6 +39,7 @@ static PyMethodDef functions[] = {
     {"use_plain", use_plain, METH_VARARGS, "Make objects of a class whose __init__ only stores."},
     {"branches", branches, METH_VARARGS, "Where a search branches off an execution."},
     {"classes_of", classes_of, METH_O, "See the function in Python."},
+    {"held_only_by_us", held_only_by_us, METH_O, "See the function in Python."},
     {"has_values", has_values, METH_VARARGS, "See the function in Python."},
     {"objects_of_types", objects_of_types, METH_O, "See the function in Python."},
     {"frozen_objects_of_types", frozen_objects_of_types, METH_O, "The same of frozen objects."},

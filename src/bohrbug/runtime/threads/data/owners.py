@@ -9,6 +9,7 @@ import weakref
 from types import FunctionType
 from typing import Any, Protocol
 
+from bohrbug.accelerator import with_fast_path
 from bohrbug.model.operation import ResourceId
 from bohrbug.model.site import site_of
 from bohrbug.runtime.threads.data.expressions import accessed_name, holder_name
@@ -162,4 +163,10 @@ def _references_of_held() -> int:
     return sys.getrefcount(owner.object)
 
 
-HELD_ONLY_BY_US = _references_of_held()
+_HELD_ONLY_BY_US = _references_of_held()
+
+
+@with_fast_path
+def held_only_by_us(held: dict[int, HeldOwner], /) -> list[HeldOwner]:
+    """The owners whose objects nobody else refers to; asked at each write where deaths matter."""
+    return [owner for owner in held.values() if sys.getrefcount(owner.object) <= _HELD_ONLY_BY_US]

@@ -21,7 +21,7 @@ from bohrbug.runtime.threads.data.kinds import (
     is_immutable_type,
     module_namespace_of,
 )
-from bohrbug.runtime.threads.data.owners import HELD_ONLY_BY_US, HeldOwner, Owner, WeakOwner
+from bohrbug.runtime.threads.data.owners import HeldOwner, Owner, WeakOwner, held_only_by_us
 from bohrbug.runtime.threads.data.places import Place
 from bohrbug.runtime.threads.data.shadows import SEVERAL, IdentityKey, Shadow, add_later
 from bohrbug.runtime.threads.rewrite.named import Named
@@ -174,9 +174,7 @@ class Variables:
         """
         held = self._held
         while True:
-            dropped = [
-                owner for owner in held.values() if sys.getrefcount(owner.object) <= HELD_ONLY_BY_US
-            ]
+            dropped = held_only_by_us(held)
             self._sweep_at = 2 * (len(held) - len(dropped)) + self._sweep_every
             if not dropped:
                 return

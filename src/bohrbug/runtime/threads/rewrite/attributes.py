@@ -219,16 +219,29 @@ _dictoffset_of: Callable[[type], int] = type.__dict__["__dictoffset__"].__get__
 _module_dict_of: Callable[[ModuleType], Any] = vars(ModuleType)["__dict__"].__get__
 
 
+class _DictsOfInstances(dict[type, Any]):
+    """What gets the ``__dict__`` of objects of a class without running any code; or ``None``."""
+
+    def __missing__(self, class_: type) -> Any:
+        if issubclass(class_, ModuleType):
+            answer: Any = _module_dict_of
+        else:
+            descriptor = look_up(class_, "__dict__")
+            # A member, of types.SimpleNamespace.
+            is_slot = type(descriptor) in (GetSetDescriptorType, MemberDescriptorType)
+            answer = descriptor.__get__ if is_slot else None
+        self[class_] = answer
+        remember_class(self, class_)
+        return answer
+
+
+_DICTS_OF_INSTANCES = _DictsOfInstances()
+
+
 def instance_dict(owner: Any) -> dict[str, Any] | None:
     """The ``__dict__`` of an object, got without running any code; ``None`` if it has none."""
-    if issubclass(type(owner), ModuleType):
-        namespace = _module_dict_of(owner)
-    else:
-        descriptor = look_up(type(owner), "__dict__")
-        # A member, of types.SimpleNamespace.
-        if type(descriptor) not in (GetSetDescriptorType, MemberDescriptorType):
-            return None
-        namespace = descriptor.__get__(owner)
+    get = _DICTS_OF_INSTANCES[type(owner)]
+    namespace = None if get is None else get(owner)
     return namespace if type(namespace) is dict else None
 
 
@@ -477,4 +490,5 @@ def forget_classes() -> None:
     """Let go of all classes, also to notice changes made by code that is not rewritten."""
     for kinds in (*_READ.values(), *_WRITE.values()):
         kinds.clear()
+    _DICTS_OF_INSTANCES.clear()
     forget_all_local_classes()

@@ -244,7 +244,9 @@ def _use_unknown(callable_: Any, arguments: tuple[Any, ...], place: Place) -> No
 
 def _use(things: Iterable[Any], is_write: bool, place: Place) -> None:
     """Code in C reads, and perhaps writes, what it is given, and all that hangs on it."""
-    hooks.in_one_step(place, _tell_use, tuple(things), is_write, place)
+    # To find what it may reach takes long.
+    if hooks.passes_on():
+        hooks.in_one_step(place, _tell_use, tuple(things), is_write, place)
 
 
 def _tell_use(things: Iterable[Any], is_write: bool, place: Place) -> None:

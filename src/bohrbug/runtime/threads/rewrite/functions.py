@@ -23,6 +23,7 @@ from bohrbug.runtime.threads.rewrite import (
     builtins_table,
     given_back,
     halfway,
+    themselves,
     unknown,
 )
 from bohrbug.runtime.threads.rewrite.hooks import Globals
@@ -282,6 +283,7 @@ class Rewriter:
         builtins_table.forget_classes()
         unknown.forget_classes()
         given_back.forget_classes()
+        themselves.forget_classes()
 
     def places(self) -> list[Place]:
         """All data accesses in rewritten code."""

@@ -88,6 +88,7 @@ from bohrbug.runtime.threads.rewrite.instance_dicts import (
 )
 from bohrbug.runtime.threads.rewrite.mappings import behind_mapping
 from bohrbug.runtime.threads.rewrite.place import Place
+from bohrbug.runtime.threads.rewrite.themselves import ONLY_THEMSELVES
 
 
 class AccessSink(Protocol):
@@ -136,6 +137,7 @@ active = False
 attribute: AttributeTeller = _ignore
 item: ItemTeller = _ignore
 whole: WholeTeller = _ignore
+_sink: AccessSink | None = None
 _join: Callable[[Place], bool] = _do_not_join
 _announced: Callable[[], None] = _ignore
 _part: Callable[[], None] = _ignore
@@ -144,7 +146,8 @@ _breaker: Callable[[], None] = _ignore
 
 def set_sink(sink: AccessSink | None) -> None:
     """Tell accesses to ``sink`` from now on; ``None`` for nobody."""
-    global active, attribute, item, whole, _join, _announced, _part, _breaker
+    global active, attribute, item, whole, _sink, _join, _announced, _part, _breaker
+    _sink = sink
     halfway.intervals.clear()
     if native is not None:
         native.set_sink(sink)
@@ -163,6 +166,11 @@ def set_sink(sink: AccessSink | None) -> None:
     _part = getattr(sink, "part", _ignore)
     _breaker = getattr(sink, "breaker", _ignore)
     active = True
+
+
+def passes_on() -> bool:
+    """Whether what is told comes to anybody: not before there is a second task."""
+    return _sink is not None and getattr(_sink, "enabled", True)
 
 
 class Globals:
@@ -259,45 +267,55 @@ def _tell_index(owner: Any, key: Any, is_write: bool, place: Place) -> None:
 
 def tell_whole(owner: Any, is_write: bool, place: Place) -> None:
     """A container; a view stands for what it shows: that of a dict, a piece of an array."""
-    if type(owner) in families.VIEWS:
-        for underlying in gc.get_referents(owner):
-            tell_whole(underlying, is_write, place)
-        return
-    if type(owner) is memoryview:
-        for shown in memory.shown_by(owner):
-            if shown is owner:
-                whole(owner, is_write, place)
-            else:
-                tell_whole(shown, is_write, place)
-        return
-    if type(owner) is mmap.mmap:
-        owner = behind_mapping(owner)
-    if families.GETITEM[type(owner)] is families.MEMORY:
-        tell_memory((memory.whole(owner, is_write),), place)
-        return
-    if type(owner) in lives.PROXIES:
-        whole(lives.read(owner, place), False, place)
-        target = lives.target_of(owner)
-        if families.CONTAINER[type(target)]:
-            tell_whole(target, is_write, place)
-        return
-    asked = delegates.DELEGATES[type(owner)]
-    if asked is not None:
-        in_one_step(place, _tell_delegates, asked, place)
-        return
-    if type(owner) in parts.PARTS:
-        owner = parts.whole_of(owner, place)
-    elif FOREIGN[type(owner)]:
-        owner = families.memory_of(owner)
-    elif issubclass(type(owner), decimal.Decimal):
-        # It never changes. But what is computed with it raises flags in the context.
-        owner, is_write = _context_of_decimals(), True
+    if not ONLY_THEMSELVES[type(owner)]:
+        meant = _tell_what_it_stands_for(owner, is_write, place)
+        if meant is None:
+            return
+        owner, is_write = meant
     if KNOWN_DICTS and id(owner) in KNOWN_DICTS:
         holder = owner_of_dict(owner)
         if holder is not None:
             whole(holder, is_write, place)
             return
     whole(owner, is_write, place)
+
+
+def _tell_what_it_stands_for(owner: Any, is_write: bool, place: Place) -> tuple[Any, bool] | None:
+    """What is still to be told as a whole, and whether as a write; ``None`` if nothing is."""
+    if type(owner) in families.VIEWS:
+        for underlying in gc.get_referents(owner):
+            tell_whole(underlying, is_write, place)
+        return None
+    if type(owner) is memoryview:
+        for shown in memory.shown_by(owner):
+            if shown is owner:
+                whole(owner, is_write, place)
+            else:
+                tell_whole(shown, is_write, place)
+        return None
+    if type(owner) is mmap.mmap:
+        owner = behind_mapping(owner)
+    if families.GETITEM[type(owner)] is families.MEMORY:
+        tell_memory((memory.whole(owner, is_write),), place)
+        return None
+    if type(owner) in lives.PROXIES:
+        whole(lives.read(owner, place), False, place)
+        target = lives.target_of(owner)
+        if families.CONTAINER[type(target)]:
+            tell_whole(target, is_write, place)
+        return None
+    asked = delegates.DELEGATES[type(owner)]
+    if asked is not None:
+        in_one_step(place, _tell_delegates, asked, place)
+        return None
+    if type(owner) in parts.PARTS:
+        return parts.whole_of(owner, place), is_write
+    if FOREIGN[type(owner)]:
+        return families.memory_of(owner), is_write
+    if issubclass(type(owner), decimal.Decimal):
+        # It never changes. But what is computed with it raises flags in the context.
+        return _context_of_decimals(), True
+    return owner, is_write
 
 
 def _tell_delegates(asked: delegates.Delegates, place: Place) -> None:

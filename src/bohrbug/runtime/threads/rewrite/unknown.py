@@ -78,6 +78,38 @@ def forget_classes() -> None:
     """Let go of all classes that were looked at."""
     CALLED_OBJECTS.clear()
     CALLED.clear()
+    _ROLES.clear()
+
+
+_PASSED_OVER, _PASSED_THROUGH, _BOUND, _USED_UP, _HOLDING = range(5)
+"""What becomes of an object: nothing; only what it holds counts, or what it is bound to; it is read
+and written, but nothing behind it; it is accessed, and what it holds is read."""
+
+
+class _Roles(dict[type, int]):
+    """What becomes of objects of a class that code in C is given."""
+
+    def __missing__(self, class_: type) -> int:
+        answer = self[class_] = _role_of(class_)
+        remember_class(self, class_)
+        return answer
+
+
+def _role_of(class_: type) -> int:
+    if class_ in _TRANSPARENT:
+        return _PASSED_THROUGH
+    if class_ is BuiltinFunctionType:
+        return _BOUND
+    if table.ITERATORS[class_] is not None or class_ in table.STREAMS:
+        return _USED_UP
+    if CALLED_OBJECTS[class_] or issubclass(class_, _CODE):
+        return _PASSED_OVER
+    if families.CONTAINER[class_] or _is_plain_object(class_):
+        return _HOLDING
+    return _PASSED_OVER
+
+
+_ROLES = _Roles()
 
 
 def reached(things: Iterable[Any], is_write: bool) -> Iterator[Reached]:
@@ -91,23 +123,22 @@ def reached(things: Iterable[Any], is_write: bool) -> Iterator[Reached]:
     waiting = [(thing, is_write) for thing in things]
     for thing, writes in waiting:
         class_ = type(thing)
-        if id(thing) in seen or len(seen) >= MOST_REACHED:
+        role = _ROLES[class_]
+        if role == _PASSED_OVER or id(thing) in seen:
             continue
-        if class_ in _TRANSPARENT:
-            waiting.extend((inner, writes) for inner in gc.get_referents(thing))
-        elif class_ is BuiltinFunctionType:
-            if type(thing.__self__) is not ModuleType:
-                waiting.append((thing.__self__, writes))
-        elif table.ITERATORS[class_] is not None or class_ in table.STREAMS:
-            yield thing, True
-        elif CALLED_OBJECTS[class_] or isinstance(thing, _CODE):
-            continue
-        elif families.CONTAINER[class_] or _is_plain_object(class_):
-            yield thing, writes
-            waiting.extend((inner, FOREIGN[class_] and writes) for inner in _held_by(thing))
-        else:
-            continue
+        if len(seen) >= MOST_REACHED:
+            return
         seen.add(id(thing))
+        if role == _HOLDING:
+            yield thing, writes
+            inner_writes = writes and FOREIGN[class_]
+            waiting.extend([(inner, inner_writes) for inner in _held_by(thing)])
+        elif role == _USED_UP:
+            yield thing, True
+        elif role == _PASSED_THROUGH:
+            waiting.extend([(inner, writes) for inner in gc.get_referents(thing)])
+        elif type(thing.__self__) is not ModuleType:
+            waiting.append((thing.__self__, writes))
 
 
 def _is_plain_object(class_: type) -> bool:
