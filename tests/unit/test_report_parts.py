@@ -460,6 +460,12 @@ def test_interpreter_note() -> None:
         "This schedule needs free-threaded Python: a GIL build can't switch threads at bank.py:13. "
         "With the GIL another schedule ends in the same kind of failure."
     )
+    failure.interpreter = Interpreter.THIS_SCHEDULE
+    assert interpreter_note(failure, names) == (
+        "This schedule needs free-threaded Python: a GIL build can't switch threads at bank.py:13. "
+        "Whether another one fails alike with the GIL was not found out within the budget; "
+        "--interpreter gil (pytest: --bohrbug-interpreter=gil) looks only for such."
+    )
     failure.interpreter = Interpreter.UNKNOWN
     assert interpreter_note(failure, names) == ""
 

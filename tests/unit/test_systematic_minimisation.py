@@ -6,14 +6,18 @@ import threading
 from collections.abc import Callable
 from types import SimpleNamespace
 
+import pytest
+
 import bohrbug
 from bohrbug import Interpreter
+from bohrbug.exploration import findings
 from bohrbug.exploration.minimisation.budget import Budget
-from bohrbug.exploration.minimisation.systematic import fewest_preemptions
+from bohrbug.exploration.minimisation.systematic import Looked, fewest_preemptions
 from bohrbug.model.operation import Site
 from bohrbug.model.outcome import Frame, Outcome, OutcomeKind
 from bohrbug.model.plan import Plan
 from bohrbug.model.trace import Trace
+from tests.simulated import execute, tasks, writes
 
 
 def together(*functions: Callable[[], object]) -> None:
@@ -114,12 +118,33 @@ def test_the_search_ends_with_its_budget() -> None:
         made.append(plan)
         return Trace(plan=plan)
 
-    assert fewest_preemptions(passes, FAILED.is_like, 2, Budget(1)) is None
+    assert fewest_preemptions(passes, FAILED.is_like, 2, Budget(1)) == (None, False)
     assert len(made) == 1
 
 
 def test_what_fails_alike_is_found() -> None:
-    found = fewest_preemptions(
+    found, to_the_end = fewest_preemptions(
         lambda plan: Trace(plan=plan, outcome=FAILED), FAILED.is_like, 0, Budget(1)
     )
     assert found is not None and found.outcome is FAILED
+    assert to_the_end
+
+
+def test_a_search_that_found_nothing_says_whether_it_came_to_its_end() -> None:
+    program = tasks(writes(2), writes(2))
+
+    def look(bound: int, executions: int) -> Looked:
+        return fewest_preemptions(
+            lambda plan: execute(program, plan)[0], FAILED.is_like, bound, Budget(executions)
+        )
+
+    assert look(0, 100) == look(1, 100) == (None, True)
+    assert look(1, 3) == (None, False)
+
+
+def test_without_the_budget_to_look_for_others_only_this_schedule_is_spoken_of(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(findings, "MOST_WITH_THE_GIL", 1)
+    (failure,) = bohrbug.explore(increments).failures
+    assert failure.interpreter is Interpreter.THIS_SCHEDULE

@@ -149,7 +149,7 @@ def _write(
         reproduction.test,
         outcome.message or outcome.kind.value,
         is_deadlock=outcome.kind in DEADLOCKS,
-        needs_free_threading=builds in (Builds.FREE_THREADED, Builds.ANOTHER_SCHEDULE),
+        needs_free_threading=builds not in (Builds.GIL, Builds.UNKNOWN),
         is_coroutine=_is_coroutine(reproduction),
         seconds=trace.virtual_time,
     )

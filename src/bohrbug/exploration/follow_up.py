@@ -71,7 +71,7 @@ class FollowUp:
                 lambda outcome: outcome.signature() == signature,
                 preemptions - 1,
                 Budget(MOST_FOR_FEWER, budget.until),
-            )
+            ).found
             if other is not None and cost(other) < cost(smallest):
                 smallest = normalise(minimise(other, replay, Budget(MOST, budget.until)), replay)
         plan = smallest.as_plan()

@@ -28,7 +28,9 @@ class Interpreter(str, Enum):
     """Also on a build with the GIL: every preemption is at a place where it is given up."""
     FREE_THREADED = "free-threaded"
     """Only without the GIL: some preemption falls where a GIL build can't switch threads, and no
-    other schedule was found that has as few preemptions, fails alike, and is possible there."""
+    other schedule with as few preemptions fails alike and is possible there."""
+    THIS_SCHEDULE = "free-threaded, this schedule"
+    """This schedule only without the GIL; of others too few were tried to say."""
     ANOTHER_SCHEDULE = "gil, by another schedule"
     """Also on a build with the GIL: not by this schedule, but by another that fails alike."""
     UNKNOWN = "unknown"

@@ -13,6 +13,9 @@ from bohrbug.report.naming import Names
 from bohrbug.report.stories import TaskSteps
 from bohrbug.report.wording import plural, seconds_in_words
 
+_MOST_PLACES = 4
+"""Of a sentence."""
+
 
 def where_in_words(outcome: Outcome, names: Names) -> str:
     """Where it happened, and in which task: ``at bank.py:22 in main, task 0 (MainThread)``."""
@@ -105,6 +108,12 @@ def interpreter_note(failure: Failure, names: Names) -> str:
     if failure.interpreter is Interpreter.ANOTHER_SCHEDULE:
         needs = _beyond_gil(failure, names, "This schedule needs")
         return f"{needs} With the GIL another schedule ends in the same kind of failure."
+    if failure.interpreter is Interpreter.THIS_SCHEDULE:
+        needs = _beyond_gil(failure, names, "This schedule needs")
+        return (
+            f"{needs} Whether another one fails alike with the GIL was not found out within the "
+            "budget; --interpreter gil (pytest: --bohrbug-interpreter=gil) looks only for such."
+        )
     if failure.interpreter is not Interpreter.FREE_THREADED:
         return ""
     return _beyond_gil(failure, names, "Needs")
@@ -136,9 +145,13 @@ def _beyond_gil(failure: Failure, names: Names, needs: str) -> str:
         return f"{needs} free-threaded Python: a GIL build can't switch threads where it matters."
     if len(shown) == 1:
         return f"{needs} free-threaded Python: a GIL build can't switch threads at {shown[0]}."
+    *most, last = shown
+    if len(shown) > _MOST_PLACES:
+        most = shown[: _MOST_PLACES - 1]
+        last = f"{len(shown) - len(most)} other places"
     return (
         f"{needs} free-threaded Python: a GIL build can't switch threads at all of "
-        f"{', '.join(shown[:-1])} and {shown[-1]}."
+        f"{', '.join(most)} and {last}."
     )
 
 

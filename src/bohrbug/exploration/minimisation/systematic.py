@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import NamedTuple
 
 from bohrbug.exploration.minimisation.budget import Budget
 from bohrbug.exploration.minimisation.preemptions import Execute
@@ -14,9 +15,21 @@ MOST_FOR_FEWER = 50
 """Executions in which fewer preemptions are looked for than minimising has left."""
 
 
+class Looked(NamedTuple):
+    """What a search came to.
+
+    Parameters:
+        found: the execution that fails as was wanted, if there is one.
+        to_the_end: everything within the bound was tried, or found.
+    """
+
+    found: Trace | None
+    to_the_end: bool
+
+
 def fewest_preemptions(
     execute: Execute, is_wanted: Callable[[Outcome], bool], bound: int, budget: Budget
-) -> Trace | None:
+) -> Looked:
     """The first execution found that fails in a certain way; those with fewer preemptions first.
 
     Parameters:
@@ -24,18 +37,15 @@ def fewest_preemptions(
         is_wanted: whether an outcome is such a failure.
         bound: the most preemptions.
         budget: what may be spent.
-
-    Returns:
-        ``None`` if no schedule within the bound, or within the budget, fails so.
     """
     search = PreemptionBounding(bound)
     while not budget.is_spent():
         budget.executions -= 1
         plan = search.next_plan()
         if plan is None:
-            return None
+            return Looked(None, search.complete or search.completed is not None)
         trace = execute(plan)
         if is_wanted(trace.outcome) and trace.divergence is None:
-            return trace
+            return Looked(trace, True)
         search.observe(trace)
-    return None
+    return Looked(None, False)

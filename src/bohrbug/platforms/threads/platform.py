@@ -147,13 +147,15 @@ class ThreadsPlatform(Platform):
         # Loaded with the first failure that needs it.
         from bohrbug.exploration.minimisation.systematic import fewest_preemptions
 
-        other = fewest_preemptions(
+        other, to_the_end = fewest_preemptions(
             lambda plan: runtime.execute(plan.under(gil), learn=False).trace,
             failure.outcome.is_like,
             len(trace.preemptions()),
             budget,
         )
-        return Interpreter.FREE_THREADED if other is None else Interpreter.ANOTHER_SCHEDULE
+        if other is not None:
+            return Interpreter.ANOTHER_SCHEDULE
+        return Interpreter.FREE_THREADED if to_the_end else Interpreter.THIS_SCHEDULE
 
 
 class _Watched(WeakDetector):
