@@ -13,7 +13,7 @@ Py_ssize_t time_slice, lonely_steps;
 static PyObject *operation_type, *progress_kinds, *write_kind;
 static Py_ssize_t spin_reads;
 static PyObject *text_switch, *text_effects, *text_name_variable, *after_signals;
-static PyObject *access_after_signals;
+static PyObject *access_after_signals, *getcurrent, *switch_from;
 
 Slot execution_slots[] = {
     [ABORTING] = {"aborting", 0}, [ALIVE] = {"alive", 0},
@@ -52,9 +52,17 @@ switch_to(PyObject *self, PyObject *running, PyObject *chosen)
     if (swap_state(self, running, chosen) < 0)
         return -1;
     SET_EXECUTION(CURRENT, chosen);
-    PyObject *greenlet = Py_NewRef(TASK(chosen, GREENLET));
-    PyObject *result = PyObject_CallMethodNoArgs(greenlet, text_switch);
-    Py_DECREF(greenlet);
+    PyObject *here = PyObject_CallNoArgs(getcurrent), *result;
+    if (here == NULL)
+        return -1;
+    if (here == TASK(running, GREENLET)) {
+        PyObject *greenlet = Py_NewRef(TASK(chosen, GREENLET));
+        result = PyObject_CallMethodNoArgs(greenlet, text_switch);
+        Py_DECREF(greenlet);
+    }
+    else
+        result = PyObject_CallFunctionObjArgs(switch_from, here, running, chosen, NULL);
+    Py_DECREF(here);
     if (result == NULL)
         return -1;
     Py_DECREF(result);
@@ -344,10 +352,11 @@ PyObject *
 use_execution(PyObject *Py_UNUSED(module), PyObject *arguments)
 {
     PyObject *execution, *task, *state, *table, *fairness, *kind;
-    if (!PyArg_ParseTuple(arguments, "OOOOOOOOOOOOOnnnOO", &execution, &task, &state, &table,
+    if (!PyArg_ParseTuple(arguments, "OOOOOOOOOOOOOnnnOOOO", &execution, &task, &state, &table,
                           &fairness, &kind, &holder, &operation_type, &task_killed, &progress_kinds,
                           &acquire_kind, &release_kind, &write_kind, &time_slice, &lonely_steps,
-                          &spin_reads, &after_signals, &access_after_signals))
+                          &spin_reads, &after_signals, &access_after_signals, &getcurrent,
+                          &switch_from))
         return NULL;
     if (find_slots(execution, execution_slots) < 0 || find_slots(task, task_slots) < 0 ||
         find_slots(state, state_slots) < 0 || find_slots(table, table_slots) < 0 ||
@@ -356,7 +365,8 @@ use_execution(PyObject *Py_UNUSED(module), PyObject *arguments)
         return NULL;
     /* They live as long as the process. */
     PyObject *kept[] = {execution, task, holder, operation_type, task_killed, progress_kinds,
-                        acquire_kind, release_kind, write_kind, after_signals, access_after_signals};
+                        acquire_kind, release_kind, write_kind, after_signals, access_after_signals,
+                        getcurrent, switch_from};
     for (size_t i = 0; i < sizeof kept / sizeof *kept; i++)
         Py_INCREF(kept[i]);
     execution_type = (PyTypeObject *)execution;

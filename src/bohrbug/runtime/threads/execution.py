@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from greenlet import greenlet
+from greenlet import getcurrent, greenlet
 
 from bohrbug.accelerator import native
 from bohrbug.model.operation import (
@@ -45,6 +45,7 @@ from bohrbug.runtime.threads.fairness import Fairness
 from bohrbug.runtime.threads.lifecycle import carry
 from bohrbug.runtime.threads.monitoring import Detector
 from bohrbug.runtime.threads.outside import Handler, Outside
+from bohrbug.runtime.threads.own_greenlets import switch_from
 from bohrbug.runtime.threads.pace import (
     LONELY_STEPS,
     PROGRESS,
@@ -472,16 +473,20 @@ class Execution(Deciding):
         """Pass control; return when ``running`` is chosen again."""
         self._swap(running, chosen)
         self.current = chosen
+        here = getcurrent()
+        if here is not running.greenlet:
+            switch_from(here, running, chosen)
+            return
         assert chosen.greenlet is not None
         chosen.greenlet.switch()
 
     def throw(self, task: Task, error: type[BaseException]) -> None:
         """Pass control from the root to a task, which gets an exception where it waits."""
         root = self.root
-        assert task.carrier is not None
+        assert task.greenlet is not None
         self._swap(root, task)
         self.current = task
-        task.carrier.throw(error)
+        task.greenlet.throw(error)
         self._swap(task, root)
         self.current = root
 
@@ -523,4 +528,6 @@ if native is not None:
         SPIN_READS,
         after_signals,
         access_after_signals,
+        getcurrent,
+        switch_from,
     )

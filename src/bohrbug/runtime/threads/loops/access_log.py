@@ -20,8 +20,8 @@ from bohrbug.runtime.threads.data.passing import PassingVariables
 from bohrbug.runtime.threads.data.places import Place
 from bohrbug.runtime.threads.data.shadows import Shadow
 from bohrbug.runtime.threads.data.sinks import AroundSink
+from bohrbug.runtime.threads.loops.coroutines import is_of_loop
 from bohrbug.runtime.threads.loops.references import OwnReference
-from bohrbug.runtime.threads.loops.tasks import is_of_asyncio
 from bohrbug.runtime.threads.rewrite import hooks
 from bohrbug.runtime.threads.stacks import is_own
 
@@ -302,7 +302,7 @@ def frames_of_step(frame: FrameType | None) -> Around:
             break
         else:
             found.append((id(frame), code, frame.f_lasti))
-            if not is_of_asyncio(frame.f_globals):
+            if not is_of_loop(frame.f_globals):
                 used = len(found)
             elif not used:
                 # What asyncio does inside is no business of the test.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from types import FrameType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bohrbug.model.operation import OTHERS_END, WAIT, Operation, ResourceId, TaskId
@@ -12,9 +13,12 @@ from bohrbug.runtime.threads.loops.coroutines import (
     all_frames,
     frames_of_coroutine,
     frames_within,
+    is_busy,
+    is_of_loop,
+    own_frames,
 )
 from bohrbug.runtime.threads.loops.entered import Entered, entered_by
-from bohrbug.runtime.threads.loops.tasks import LoopTasks, is_of_asyncio
+from bohrbug.runtime.threads.loops.tasks import LoopTasks
 from bohrbug.runtime.threads.loops.trio_tasks import TrioTasks, is_of_trio_itself
 from bohrbug.runtime.threads.stacks import site_in
 from bohrbug.runtime.threads.task import Task
@@ -88,8 +92,8 @@ def _unfinished_of_asyncio(loops: LoopTasks) -> list[Awaiting]:
     # What several wait for is one resource.
     named: dict[int, ResourceId] = {}
     for asyncio_task, task in loops.unfinished():
-        codes, owner, method = _codes_and_owner(asyncio_task.get_coro())
-        if task.host is None or not codes:
+        frames, place, owner, method = _standing_of(asyncio_task.get_coro())
+        if task.host is None or not frames:
             continue
         waiter = asyncio_task._fut_waiter
         holders = tuple(
@@ -97,19 +101,33 @@ def _unfinished_of_asyncio(loops: LoopTasks) -> list[Awaiting]:
             for awaited in getattr(waiter, "_children", (waiter,))
             if (known := loops.known(awaited)) is not None and not awaited.done()
         )
-        primitive = "" if owner is None else type(owner).__name__
+        if not holders:
+            holders = tuple(_members(owner, loops))
+        primitive = "" if owner is None or holders else type(owner).__name__
         what = primitive or (OTHERS_END if holders else "a future")
         label = _end_of(holders) if what is OTHERS_END else what
-        stack = tuple(Frame(site_in(code, offset)) for code, offset in codes)
+        stack = tuple(Frame(site_in(each.f_code, max(each.f_lasti, 0))) for each in frames)
         is_blocked = waiter is not None and not waiter.done()
         resource = f"{task.id}:awaited"
         wanted = owner if is_blocked else None
         if wanted is not None:
             resource = named.setdefault(id(wanted), resource)
-        awaiting = Awaiting(task, stack, codes[-1], is_blocked, holders, resource, what, label)
+        awaiting = Awaiting(task, stack, place, is_blocked, holders, resource, what, label)
         is_entering = wanted is not None and method in _ENTERING
         found.append(_Standing(awaiting, wanted, is_entering, entered_by(asyncio_task.get_coro())))
     return [_with_locks(each, found, named) for each in found]
+
+
+def _members(owner: Any, loops: LoopTasks) -> list[TaskId]:
+    """The tasks of a group, asyncio's or anyio's, that have not ended."""
+    if not type(owner).__name__.endswith("TaskGroup"):
+        return []
+    tasks = [loops.known(each) for each in getattr(owner, "_tasks", ()) if not each.done()]
+    return sorted((task.id for task in tasks if task is not None), key=_in_order)
+
+
+def _in_order(id: TaskId) -> list[int]:
+    return [int(number) for number in id.split(".")]
 
 
 def _with_locks(
@@ -207,9 +225,14 @@ def _holders(owner: Any) -> Iterator[Any]:
 def awaiting(execution: Execution) -> list[Awaiting]:
     """The tasks that running event loops have, once nobody can go on.
 
-    Their pending operation is from then on that they wait.
+    Their pending operation is from then on that they wait.  One in the middle of a step, such as
+    one that waits for the lock of a thread, is not among them: it waits as threads do.
     """
-    found = unfinished_in_loops(execution)
+    loops: LoopTasks | None = execution.loops
+    if loops is None:
+        return []
+    busy = {task for coroutine, task in loops.coroutines() if is_busy(coroutine)}
+    found = [each for each in unfinished_in_loops(execution) if each.task not in busy]
     for each in found:
         task = each.task
         state = execution.resources.state_named(each.resource, each.label, each.type)
@@ -219,22 +242,28 @@ def awaiting(execution: Execution) -> list[Awaiting]:
     return found
 
 
-def _codes_and_owner(coroutine: Any) -> tuple[list[tuple[Any, int]], Any, str]:
-    """Where the coroutines of a task stand, up to what asyncio does for them.
+def _standing_of(coroutine: Any) -> tuple[list[FrameType], Any, Any, str]:
+    """Where the coroutines of a task of asyncio stand, and what they wait for.
 
     Parameters:
         coroutine: the task's own.
 
     Returns:
-        Code and offset of those of the program, the innermost last, and the object of asyncio of
-        which the innermost one calls a method, with its name; ``None`` if it calls none.
+        Their frames up to what asyncio does for them, the innermost last; where the program's
+        own part of them stands; and the object of which that calls a method, be it asyncio's or
+        that of a layer above, with the method's name: ``None`` if it calls none.
     """
-    codes: list[tuple[Any, int]] = []
-    for frame in all_frames(coroutine):
-        if is_of_asyncio(frame.f_globals):
-            return codes, frame.f_locals.get("self"), frame.f_code.co_name
-        codes.append((frame.f_code, max(frame.f_lasti, 0)))
-    return codes, None, ""
+    own = own_frames(coroutine)[-1:]
+    if not own:
+        return [], None, None, ""
+    frames = all_frames(coroutine)
+    within = frames[frames.index(own[0]) + 1 :]
+    shown = [frame for frame in frames if not is_of_loop(frame.f_globals)]
+    called = within[0] if within else None
+    place = own[0].f_code, max(own[0].f_lasti, 0)
+    if called is None:
+        return shown, place, None, ""
+    return shown, place, called.f_locals.get("self"), called.f_code.co_name
 
 
 def _last_step(execution: Execution, task: Task) -> int:

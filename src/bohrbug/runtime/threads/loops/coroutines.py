@@ -10,7 +10,10 @@ from typing import Any
 Place = tuple[CodeType, int]
 """Code, and the offset of an instruction."""
 
-_LIBRARIES = ("asyncio.", "trio.", "outcome.", "anyio.", "contextlib", "bohrbug.runtime.")
+_LOOPS = ("asyncio.", "bohrbug.runtime.")
+"""asyncio, and what replaces parts of it."""
+
+_LIBRARIES = (*_LOOPS, "trio.", "outcome.", "anyio.", "contextlib")
 """Event loops and what a program calls them by: their frames tell its author little."""
 
 
@@ -29,6 +32,11 @@ def coroutines_of(coroutine: Any) -> Iterator[tuple[Any, FrameType]]:
         )
 
 
+def is_busy(coroutine: Any) -> bool:
+    """Whether a coroutine is in the middle of a step, instead of at an ``await``."""
+    return bool(getattr(coroutine, "cr_running", getattr(coroutine, "gi_running", False)))
+
+
 def all_frames(coroutine: Any) -> list[FrameType]:
     """The frames in which a coroutine that waits stands, the outermost first."""
     return [frame for _, frame in coroutines_of(coroutine)]
@@ -41,6 +49,15 @@ def frames_of_coroutine(coroutine: Any) -> list[FrameType]:
     """
     frames = all_frames(coroutine)
     return [frame for frame in frames if not is_of_library(frame.f_globals)] or frames[:1]
+
+
+def own_frames(coroutine: Any) -> list[FrameType]:
+    """Those of the program's own code, or of a layer above an event loop that it consists of.
+
+    The outermost first; none if a coroutine is the event loop's own.
+    """
+    frames = [frame for frame in all_frames(coroutine) if not is_of_loop(frame.f_globals)]
+    return [frame for frame in frames if not is_of_library(frame.f_globals)] or frames
 
 
 def frames_within(coroutine: Any) -> list[FrameType]:
@@ -56,6 +73,11 @@ def place_in_program(coroutine: Any) -> Place | None:
     return (frames[-1].f_code, max(frames[-1].f_lasti, 0)) if frames else None
 
 
+def is_of_loop(module: dict[str, Any]) -> bool:
+    """Whether code is asyncio's or ours, by its globals."""
+    return _is_name_of_loop(module.get("__name__", ""))
+
+
 def is_of_library(module: dict[str, Any]) -> bool:
     """Whether code is that of an event loop, a layer above it, or ours, by its globals."""
     return _is_name_of_library(module.get("__name__", ""))
@@ -64,3 +86,8 @@ def is_of_library(module: dict[str, Any]) -> bool:
 @functools.lru_cache
 def _is_name_of_library(module: object) -> bool:
     return str(module).startswith(_LIBRARIES)
+
+
+@functools.lru_cache
+def _is_name_of_loop(module: object) -> bool:
+    return str(module).startswith(_LOOPS)

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import functools
 import sys
-from itertools import takewhile
 from math import inf
 from types import CodeType, FrameType
 from typing import TYPE_CHECKING, Any
@@ -17,7 +16,7 @@ from weakref import ref
 
 from bohrbug.model.operation import BEGIN, CALLBACK, CANCELLED, RESUME, Kind, Operation, TaskId
 from bohrbug.runtime.threads.lone import SinkOfLoneTask
-from bohrbug.runtime.threads.loops.coroutines import coroutines_of
+from bohrbug.runtime.threads.loops.coroutines import is_of_library, is_of_loop, own_frames
 from bohrbug.runtime.threads.loops.ready_queue import Order
 from bohrbug.runtime.threads.loops.references import OwnReference
 from bohrbug.runtime.threads.loops.trio_tasks import TrioTasks
@@ -132,7 +131,7 @@ class LoopTasks:
                 order = Order.ARRIVAL
         else:
             code = _code_of(callback)
-            is_own = code is not None and is_of_asyncio(getattr(callback, "__globals__", _NOTHING))
+            is_own = code is not None and is_of_loop(getattr(callback, "__globals__", _NOTHING))
             task = self.make(creator, None if is_own else place_from(frame))
             task.target = code.co_qualname if code else type(callback).__name__
         log = self._execution.access_log
@@ -161,7 +160,7 @@ class LoopTasks:
         """The frames in which such a task stands, the outermost first."""
         for asyncio_task, task in self.unfinished():
             if task.id == id:
-                return frames_in(asyncio_task.get_coro())
+                return own_frames(asyncio_task.get_coro())
         return self.of_trio.frames_of(id)
 
     def unfinished(self) -> list[tuple[Any, Task]]:
@@ -298,23 +297,17 @@ def is_asyncio_task(owner: Any) -> bool:
 
 
 def place_from(frame: FrameType | None) -> Any:
-    """The place in the program from which asyncio was called."""
-    while frame is not None and is_of_asyncio(frame.f_globals):
+    """The place in the program from which asyncio was called, or a layer above it."""
+    while frame is not None and is_of_loop(frame.f_globals):
         frame = frame.f_back
+    around = frame
+    while around is not None and is_of_library(around.f_globals):
+        around = around.f_back
+    frame = around or frame
     return None if frame is None else (frame.f_code, frame.f_lasti)
 
 
 _NOTHING: dict[str, Any] = {}
-
-
-def is_of_asyncio(module: dict[str, Any]) -> bool:
-    """Whether code is asyncio's or ours, by its globals."""
-    return _is_name_of_asyncio(module.get("__name__", ""))
-
-
-@functools.lru_cache
-def _is_name_of_asyncio(module: object) -> bool:
-    return str(module).startswith(("asyncio.", "bohrbug.runtime."))
 
 
 def _goes_on(callback: Any) -> bool:
@@ -344,16 +337,5 @@ def has_begun(coroutine: Any) -> bool:
 
 def place_in(coroutine: Any) -> Any:
     """Where the program's own code of a coroutine stands, the innermost of it."""
-    frame = frame_in(coroutine)
+    frame = next(reversed(own_frames(coroutine)), None)
     return None if frame is None else (frame.f_code, max(frame.f_lasti, 0))
-
-
-def frames_in(coroutine: Any) -> list[FrameType]:
-    """The frames of the program's own code in a coroutine that waits, the outermost first."""
-    frames = (frame for _, frame in coroutines_of(coroutine))
-    return list(takewhile(lambda frame: not is_of_asyncio(frame.f_globals), frames))
-
-
-def frame_in(coroutine: Any) -> FrameType | None:
-    """The innermost one of :func:`frames_in`."""
-    return next(reversed(frames_in(coroutine)), None)

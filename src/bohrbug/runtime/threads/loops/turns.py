@@ -22,6 +22,7 @@ from bohrbug.runtime.threads.io.waiting import wait_until, watched_by
 from bohrbug.runtime.threads.loops.access_log import UNCAUSED
 from bohrbug.runtime.threads.loops.as_asyncio import handles_signals, run_debugged
 from bohrbug.runtime.threads.loops.cancelling import Cancelling
+from bohrbug.runtime.threads.loops.coroutines import is_of_loop
 from bohrbug.runtime.threads.loops.counting import only_counts
 from bohrbug.runtime.threads.loops.loop_thread import LoopThread
 from bohrbug.runtime.threads.loops.ready_queue import LATE_TURNS, Order, ReadyQueue
@@ -32,7 +33,6 @@ from bohrbug.runtime.threads.loops.tasks import (
     coroutine_of,
     describe,
     is_cancelled,
-    is_of_asyncio,
     loop_tasks_of,
     operation_of,
 )
@@ -502,7 +502,7 @@ class LoopTurns:
         awaited = None if entry.pending is None else entry.pending.place
         name = task.name or task.target.rpartition("<locals>.")[2]
         # What a loop does by itself, such as to end a sleep.
-        is_own = is_of_asyncio(getattr(entry.handle._callback, "__globals__", {}))
+        is_own = is_of_loop(getattr(entry.handle._callback, "__globals__", {}))
         execution.access_log.begin_step(task.id, name, cause or UNCAUSED, awaited, is_silent=is_own)
 
     def _leave(self) -> None:
