@@ -173,6 +173,18 @@ def test_a_function_is_found_by_its_name(folder: Folder) -> None:
     assert "reproduced in 1 of 1 replay" in replayed.out
 
 
+def test_what_is_printed_to_has_a_descriptor(folder: Folder) -> None:
+    folder.write(
+        "mine.py",
+        "import os, subprocess, sys\n"
+        "def test():\n"
+        "    assert not os.isatty(sys.stderr.fileno())\n"
+        "    subprocess.run([sys.executable, '-c', ''], stdout=sys.stdout, check=True)\n",
+    )
+    done = folder.bohrbug("run", "--executions", "2", "mine:test")
+    assert done.code == 0, done.out
+
+
 def test_a_test_that_holds(folder: Folder) -> None:
     folder.write("locks.py", LOCKED)
     done = folder.bohrbug("run", "--strategy", "dfs", "locks:test_add")

@@ -72,6 +72,7 @@ def test_who_has_a_lock_and_who_waits_for_it_is_told() -> None:
     report = report_on(both_ways)
     taken = at(both_ways, "async with first")
     assert f"holds LockAdapter first (taken at {taken}) and waits for LockAdapter second" in report
+    assert "TaskHandle" not in report.partition("stands at")[0]
     assert "Task 0.2 (main) waits for the end of task 0.2.1 and task 0.2.2" in report
 
 
@@ -80,3 +81,24 @@ def test_steps_are_those_of_the_program() -> None:
     cause, schedule = report.split("Schedule")[:2]
     assert at(lost_update, "await anyio.sleep(0)") in cause, report
     assert "_asyncio.py" not in cause + schedule.partition("Traceback")[0], report
+
+
+def needs_a_cancellation() -> None:
+    done: list[int] = []
+
+    async def use() -> None:
+        await anyio.sleep(0)
+        done.append(1)
+
+    async def main() -> None:
+        async with anyio.create_task_group() as group:
+            group.start_soon(use)
+
+    anyio.run(main)
+    assert done
+
+
+def test_tasks_have_the_names_of_their_functions() -> None:
+    """By which they can be cancelled, too."""
+    (failure,) = bohrbug.explore(needs_a_cancellation, cancel=["use"]).failures
+    assert "task 0.2.1 (use) is cancelled" in " ".join(failure_text(failure, width=200).split())

@@ -6,6 +6,31 @@ import io
 import sys
 from collections.abc import Callable
 from types import CodeType
+from typing import IO
+
+
+class _Kept(io.BytesIO):
+    """What is printed.
+
+    Parameters:
+        descriptor: of the stream whose place this takes, for who asks whether that is a terminal,
+            or gives it to a child process; negative if it has none.
+    """
+
+    def __init__(self, descriptor: int) -> None:
+        super().__init__()
+        self._descriptor = descriptor
+
+    def fileno(self) -> int:
+        """The descriptor, as that of any file."""
+        return super().fileno() if self._descriptor < 0 else self._descriptor
+
+
+def _descriptor_of(stream: IO[str] | None) -> int:
+    try:
+        return -1 if stream is None else stream.fileno()
+    except (OSError, ValueError, AttributeError):
+        return -1
 
 
 class OutputKeeper:
@@ -52,7 +77,7 @@ class OutputKeeper:
             self._function()
             return
         stdout, stderr, stdin = sys.stdout, sys.stderr, sys.stdin
-        buffer = io.BytesIO()
+        buffer = _Kept(_descriptor_of(stdout))
         stream = io.TextIOWrapper(buffer, "utf-8", "backslashreplace")
         sys.stdout = sys.stderr = stream
         self._running = (stream, buffer)

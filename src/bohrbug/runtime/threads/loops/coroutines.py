@@ -20,8 +20,7 @@ _LIBRARIES = (*_LOOPS, "trio.", "outcome.", "anyio.", "contextlib")
 def coroutines_of(coroutine: Any) -> Iterator[tuple[Any, FrameType]]:
     """A coroutine that waits, what it awaits, and so on, each with its frame."""
     while coroutine is not None:
-        frame = getattr(coroutine, "cr_frame", None) or getattr(coroutine, "gi_frame", None)
-        frame = frame or getattr(coroutine, "ag_frame", None)
+        frame = frame_of(coroutine)
         if frame is None:
             return
         yield coroutine, frame
@@ -35,6 +34,16 @@ def coroutines_of(coroutine: Any) -> Iterator[tuple[Any, FrameType]]:
 def is_busy(coroutine: Any) -> bool:
     """Whether a coroutine is in the middle of a step, instead of at an ``await``."""
     return bool(getattr(coroutine, "cr_running", getattr(coroutine, "gi_running", False)))
+
+
+def frame_of(coroutine: Any) -> FrameType | None:
+    """That of a coroutine, or a generator that stands for one; ``None`` once it has ended."""
+    frame: FrameType | None = (
+        getattr(coroutine, "cr_frame", None)
+        or getattr(coroutine, "gi_frame", None)
+        or getattr(coroutine, "ag_frame", None)
+    )
+    return frame
 
 
 def all_frames(coroutine: Any) -> list[FrameType]:

@@ -16,7 +16,12 @@ from weakref import ref
 
 from bohrbug.model.operation import BEGIN, CALLBACK, CANCELLED, RESUME, Kind, Operation, TaskId
 from bohrbug.runtime.threads.lone import SinkOfLoneTask
-from bohrbug.runtime.threads.loops.coroutines import is_of_library, is_of_loop, own_frames
+from bohrbug.runtime.threads.loops.coroutines import (
+    frame_of,
+    is_of_library,
+    is_of_loop,
+    own_frames,
+)
 from bohrbug.runtime.threads.loops.ready_queue import Order
 from bohrbug.runtime.threads.loops.references import OwnReference
 from bohrbug.runtime.threads.loops.trio_tasks import TrioTasks
@@ -228,8 +233,16 @@ def describe(task: Task, asyncio_task: Any) -> None:
     target = getattr(coroutine, "__qualname__", None) or type(coroutine).__name__
     task.target = str(target)
     name = asyncio_task.get_name()
-    # The others are counted on from one execution to the next.
-    task.name = "" if name.startswith("Task-") else name
+    if name.startswith("Task-"):
+        # These are counted on from one execution to the next.
+        name = ""
+    elif name.endswith(f".{target}"):
+        # As anyio names it, by the module, too.
+        name = ""
+    elif name and is_of_library(getattr(frame_of(coroutine), "f_globals", {})):
+        # anyio runs the function within a coroutine of its own.
+        task.target, name = name, ""
+    task.name = name
 
 
 def loop_tasks_of(execution: Execution) -> LoopTasks:
