@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import functools
+import gc
 from collections.abc import Iterator
-from types import CodeType, FrameType
+from types import AsyncGeneratorType, CodeType, FrameType
 from typing import Any
 
 Place = tuple[CodeType, int]
@@ -29,6 +30,26 @@ def coroutines_of(coroutine: Any) -> Iterator[tuple[Any, FrameType]]:
             or getattr(coroutine, "gi_yieldfrom", None)
             or getattr(coroutine, "ag_await", None)
         )
+        while type(coroutine).__name__ in _STAND_FOR_OTHERS:
+            coroutine = _stands_for(coroutine)
+
+
+_STAND_FOR_OTHERS = frozenset(
+    {"async_generator_asend", "async_generator_athrow", "anext_awaitable"}
+)
+"""What is awaited of async generators, such as by ``async for`` and ``asynccontextmanager``."""
+
+
+def _stands_for(awaited: Any) -> Any:
+    """The async generator of which the next value, say, is awaited; that has no name for it."""
+    return next(
+        (
+            each
+            for each in gc.get_referents(awaited)
+            if type(each) is AsyncGeneratorType or type(each).__name__ in _STAND_FOR_OTHERS
+        ),
+        None,
+    )
 
 
 def is_busy(coroutine: Any) -> bool:

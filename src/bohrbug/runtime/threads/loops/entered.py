@@ -12,7 +12,7 @@ import linecache
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from itertools import repeat
-from types import CodeType, FunctionType, MethodType
+from types import AsyncGeneratorType, CodeType, FunctionType, MethodType
 from typing import Any, NamedTuple
 
 from bohrbug.model.operation import Site
@@ -43,7 +43,12 @@ def entered_by(coroutine: Any) -> list[Entered]:
         sites: Iterable[Site | None] = repeat(None)
         if len(lines) == len(managers):
             sites = [Site(code.co_filename, line, code.co_qualname) for line in lines]
-        found += map(Entered, managers, sites)
+        for manager, site in zip(managers, sites, strict=False):
+            found.append(Entered(manager, site))
+            # That of an ``asynccontextmanager``, which may be within others at its ``yield``.
+            generator = getattr(manager, "gen", None)
+            if type(generator) is AsyncGeneratorType:
+                found += entered_by(generator)
     return found
 
 
