@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import concurrent.futures
 import copy
+import ctypes
 import gc
 import os
 import subprocess
@@ -467,3 +468,16 @@ def test_own_sets_of_futures_are_a_condition() -> None:
 
     (what,) = _taking(test)
     assert what.startswith(ORDER)
+
+
+def test_functions_that_make_a_pointer_of_an_id_get_an_address() -> None:
+    def address(thing: object) -> int:
+        return ctypes.c_void_p(id(thing)).value or 0
+
+    def test() -> None:
+        thing = Thing(1)
+        type_of_thing = address(thing) + object.__basicsize__ - ctypes.sizeof(ctypes.c_void_p)
+        assert ctypes.c_size_t.from_address(type_of_thing).value == id(Thing)
+
+    result = bohrbug.explore(test, executions=3)
+    assert not result.failures, result.failures

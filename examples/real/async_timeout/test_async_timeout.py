@@ -2,7 +2,8 @@
 
 Promised: who is cancelled gets ``CancelledError``, and not that its time is over.
 Order: the timer cancels the task (async_timeout/__init__.py:234), and the task is cancelled once
-more before it goes on; ``__aexit__`` makes ``TimeoutError`` of the one exception that it gets (228).
+more before it goes on; ``__aexit__`` makes ``TimeoutError`` of the one exception that it gets
+(228).
 Fixed in 5.0.0, which uses asyncio's own timeout with Python 3.11 and newer.
 """
 
@@ -17,7 +18,7 @@ def test_who_is_cancelled_does_not_go_on() -> None:
             try:
                 async with async_timeout.timeout(1):
                     await asyncio.Event().wait()
-            except asyncio.TimeoutError:
+            except TimeoutError:
                 pass
             return "went on"
 

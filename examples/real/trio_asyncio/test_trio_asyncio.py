@@ -6,6 +6,8 @@ waits for the loop to stop waits for ever.
 Reported: issue #115; fixed in 0.13.0.
 """
 
+import contextlib
+
 import trio
 import trio_asyncio
 
@@ -24,7 +26,5 @@ def test_a_task_fails_while_another_one_opens_a_loop() -> None:
             nursery.start_soon(use)
             nursery.start_soon(fail)
 
-    try:
+    with contextlib.suppress(ValueError):
         trio.run(main)
-    except ValueError:
-        pass

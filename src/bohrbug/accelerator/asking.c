@@ -99,12 +99,33 @@ is_asked_by_tool(void)
     return text != NULL && strncmp(text, own, sizeof own - 1) == 0;
 }
 
+/* Whether the function that asks works with ctypes, and may make a pointer of what it is told. */
+static bool
+is_asked_for_address(void)
+{
+    PyFrameObject *frame = PyEval_GetFrame();
+    PyCodeObject *code = frame == NULL ? NULL : PyFrame_GetCode(frame);
+    if (code == NULL)
+        return false;
+    bool is_found = false;
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(code->co_names) && !is_found; i++) {
+        const char *name = PyUnicode_AsUTF8(PyTuple_GET_ITEM(code->co_names, i));
+        if (name == NULL)
+            PyErr_Clear();
+        else
+            is_found = strcmp(name, "ctypes") == 0 || strcmp(name, "_ctypes") == 0 ||
+                       strcmp(name, "py_object") == 0 || strcmp(name, "from_address") == 0;
+    }
+    Py_DECREF(code);
+    return is_found;
+}
+
 /* builtins.id */
 static PyObject *
 id(PyObject *module, PyObject *object)
 {
     Identity *identity = identity_of(object);
-    if (identity == NULL || is_asked_by_tool())
+    if (identity == NULL || is_asked_by_tool() || is_asked_for_address())
         return original_id(module, object);
     PyObject *number = id_of(object, identity);
     if (number != NULL && PySys_Audit("builtins.id", "O", number) < 0)
