@@ -15,7 +15,7 @@ from bohrbug.exploration.result import Result
 from bohrbug.exploration.spending import Spending
 from bohrbug.exploration.verdicts import Verdict, VerdictKind
 from bohrbug.model.operation import READ, WRITE, Operation, Site
-from bohrbug.model.outcome import Access, Divergence, Outcome, OutcomeKind, Race
+from bohrbug.model.outcome import LONG_RUNS, Access, Divergence, Outcome, OutcomeKind, Race
 from bohrbug.model.plan import Plan
 from bohrbug.model.trace import Trace
 from bohrbug.runtime.protocol import Executed, Runtime
@@ -37,6 +37,7 @@ class Replaying:
     """A runtime whose executions are given; the last one again and again."""
 
     policies = frozenset[type]()
+    discovers = False
 
     def __init__(self, *traces: Trace) -> None:
         self._traces = list(traces)
@@ -117,6 +118,32 @@ def test_what_has_passed_under_the_same_schedule_can_not_be_repeated(now: Outcom
     found.note_failure(failing())
     assert not result.failures
     assert "can't be executed again and again" in found.unrepeatable
+
+
+def test_what_has_passed_may_fail_where_long_runs_are_interrupted() -> None:
+    """Where they are interrupted depends on what is a scheduling point."""
+    interrupted = failing()
+    interrupted.uncontrolled.assume(LONG_RUNS)
+    found, result = findings(Replaying(*[failing()] * CONFIRMATIONS, interrupted))
+    found.note_pass(Trace(plan=Plan()))
+    found.note_failure(failing())
+    assert len(result.failures) == 1
+    assert not found.unrepeatable
+
+
+def test_how_long_executions_are_is_not_known_any_more_where_there_are_new_points() -> None:
+    """They may have many more steps than those that passed, and are no livelocks."""
+    place = ("shop.py", "Shop.buy", 1, 9, 0)
+    seen = Executed(Trace(), 2, found=frozenset({cast(Any, place)}))
+    runtime = Replaying()
+    runtime.discovers = True
+    runtime.execute = lambda plan, **_: seen
+    given = ExploreOptions()
+    learner = Learner(cast(Runtime, runtime), given.conditions())
+    learner.note_pass(100)
+    assert learner.conditions.max_steps < given.max_steps
+    learner.execute(Plan())
+    assert learner.conditions.max_steps == given.max_steps
 
 
 def test_a_race_fails_the_test_only_if_every_replay_shows_it() -> None:

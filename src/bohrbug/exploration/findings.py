@@ -15,7 +15,7 @@ from bohrbug.exploration.platform import Platform
 from bohrbug.exploration.result import MOST_SURVEYED, Failure, Result
 from bohrbug.exploration.spending import Spending
 from bohrbug.model.conditions import Level
-from bohrbug.model.outcome import Outcome, OutcomeKind, Race
+from bohrbug.model.outcome import LONG_RUNS, TAKING, Outcome, OutcomeKind, Race
 from bohrbug.model.plan import Plan
 from bohrbug.model.trace import Trace
 
@@ -196,7 +196,8 @@ class Findings:
     def note_pass(self, trace: Trace) -> None:
         """Remember that the schedule without preemptions passes: it must pass when another fails.
 
-        That schedule is the same whatever else becomes a scheduling point.
+        That schedule is the same whatever else becomes a scheduling point, unless it has runs so
+        long that other tasks interrupt them.
         """
         self._passes_undisturbed = self._passes_undisturbed or trace.plan == Plan()
 
@@ -242,7 +243,9 @@ class Findings:
                 return
         undisturbed = None
         if self._passes_undisturbed:
-            undisturbed = self.replay(Plan().under(self._learner.conditions)).outcome
+            again = self.replay(Plan().under(self._learner.conditions))
+            if not again.uncontrolled.counts.get(TAKING + LONG_RUNS):
+                undisturbed = again.outcome
         if undisturbed is not None and undisturbed.is_failure:
             self.unrepeatable = (
                 "the test can't be executed again and again: the schedule without preemptions, "

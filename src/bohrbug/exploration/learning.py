@@ -74,6 +74,7 @@ class Learner:
         self.conditions = conditions
         self.has_learned = False
         self.longest_passed = 0
+        self._most_steps = conditions.max_steps
         self._sampling = Sampling()
         self._saw_all = True
 
@@ -108,7 +109,11 @@ class Learner:
         self._saw_all = executed.saw_all
         if executed.found:
             points = self.conditions.points | executed.found
-            self.conditions = replace(self.conditions, points=points)
+            # How long those were that passed says nothing of how long the next ones are.
+            self.longest_passed = 0
+            self.conditions = replace(
+                self.conditions, points=points, max_steps=self._most_steps
+            )
         if executed.new_points:
             self._sampling.quiet = 0
 

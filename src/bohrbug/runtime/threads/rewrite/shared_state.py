@@ -40,6 +40,11 @@ _BY_MODULE = {
     " chdir.__enter__ chdir.__exit__",
     # What looks like shared between processes, and is between threads.
     "multiprocessing.dummy": "Value.value",
+    # Whether a pool is closed, which another task may do meanwhile, and what it has yet to do.
+    "multiprocessing.pool": "Pool._check_running Pool.close Pool.terminate Pool._handle_workers"
+    " Pool._handle_tasks Pool._handle_results ApplyResult.__init__ ApplyResult._set"
+    " MapResult.__init__ MapResult._set IMapIterator.__init__ IMapIterator._set"
+    " IMapIterator._set_length IMapUnorderedIterator._set",
     "multiprocessing.shared_memory": "ShareableList.__getitem__ ShareableList.__setitem__"
     " ShareableList._get_packing_format ShareableList._get_back_transform"
     " ShareableList._set_packing_format_and_transform",
