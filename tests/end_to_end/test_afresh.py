@@ -72,6 +72,40 @@ def test():
     assert not thread.daemon
 """
 
+MADE_ONCE = """
+import threading
+from two_tasks import two
+
+CACHE = {}
+made = 0
+
+def make(key):
+    global made
+    if key not in CACHE:
+        mine = made
+        made = mine + 1
+        CACHE[key] = mine
+    return CACHE[key]
+
+def test():
+    two(lambda: make("a"), lambda: make("b"))
+    assert CACHE["a"] != CACHE["b"]
+
+def test_that_resets_it():
+    CACHE.clear()
+    test()
+
+def test_with_a_lock():
+    CACHE.clear()
+    lock = threading.Lock()
+
+    def locked(key):
+        with lock:
+            make(key)
+
+    two(lambda: locked("a"), lambda: locked("b"))
+"""
+
 SAYS = "but not in a process that has executed nothing before"
 
 
@@ -193,3 +227,26 @@ def test_it_ends_with_the_process_that_asks(folder: Folder) -> None:
         is_there = f"[ -d /proc/{pid} ] && ! grep -q '^State:.Z' /proc/{pid}/status"
         waiting = f"while {is_there}; do sleep 0.01; done"
         subprocess.run(["timeout", "30", "sh", "-c", waiting], check=True)
+
+
+def test_what_only_the_first_execution_does_is_a_condition(folder: Folder) -> None:
+    folder.write("two_tasks.py", TWO_TASKS)
+    folder.write("program.py", MADE_ONCE)
+    data = json.loads(folder.bohrbug("run", "--json", "program.py:test").out)
+    assert data["verdict"]["kind"] == "holds"
+    assert "what the first execution leaves behind as it is" in str(data["verdict"]["conditions"])
+    assert "data races on global made" in str(data["notices"])
+
+
+def test_what_a_test_resets_is_explored(folder: Folder) -> None:
+    folder.write("two_tasks.py", TWO_TASKS)
+    folder.write("program.py", MADE_ONCE)
+    assert folder.bohrbug("run", "program.py:test_that_resets_it").code == 1
+
+
+def test_what_tasks_make_in_order_is_no_condition(folder: Folder) -> None:
+    folder.write("two_tasks.py", TWO_TASKS)
+    folder.write("program.py", MADE_ONCE)
+    data = json.loads(folder.bohrbug("run", "--json", "program.py:test_with_a_lock").out)
+    assert data["verdict"]["kind"] == "holds"
+    assert "first execution" not in str(data)

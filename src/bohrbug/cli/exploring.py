@@ -7,9 +7,11 @@ import os
 import shlex
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, NoReturn
 
 import click
@@ -30,11 +32,18 @@ from bohrbug.exploration.sights import Sights
 from bohrbug.exploration.store import ExplorationStore, Subject
 from bohrbug.exploration.surroundings import Surroundings
 from bohrbug.paths import DIRECTORY
+from bohrbug.platforms.threads.first_execution import (
+    QUESTION,
+    has_other_races,
+    other_races,
+    write_question,
+)
 from bohrbug.platforms.threads.platform import explorer_of
 from bohrbug.platforms.threads.replaying import replay
 from bohrbug.platforms.threads.sights import sights_in_replay
 from bohrbug.report.progress import ProgressLine
 from bohrbug.report.text import render_result
+from bohrbug.runtime.threads.runtime import ThreadsRuntime
 from bohrbug.settings import (
     BY_NAME,
     OPTIONS,
@@ -181,7 +190,7 @@ def explore(
     as_json, verbose = showing.as_json, showing.verbose
     output = OutputKeeper(test, show=verbose and not as_json)
     page = ResultPage(showing.html)
-    with CleanProcess(partial(is_reproduced, test)) as clean:
+    with CleanProcess(partial(_seen_afresh, test, subject.options)) as clean:
         with ProgressLine(Console(file=sys.stderr), silent=showing.quiet or as_json) as line:
             progress = page.following(line.update)
             surroundings = Surroundings(progress, lambda _: _give_up(store), keeper=store)
@@ -198,6 +207,7 @@ def explore(
         write_reproductions(explorer, subject.target, store)
         if not result.interrupted:
             _replay_afresh(explorer, subject.target, clean)
+            _look_at_first_execution(explorer, clean)
     printed = output.text
 
     def write_page() -> None:
@@ -232,6 +242,28 @@ def is_reproduced(test: Callable[[], object], file: Path) -> bool:
 
 _LONGEST_LOOK_SECONDS = 10.0
 """How long a failure may take to be replayed afresh, beyond the time of the exploration."""
+
+
+def _seen_afresh(test: Callable[[], object], options: ExploreOptions, file: Path) -> bool:
+    """What is asked of a process that has executed nothing."""
+    if file.suffix == QUESTION:
+        return has_other_races(file, OutputKeeper(test), options)
+    return is_reproduced(test, file)
+
+
+def _look_at_first_execution(explorer: Explorer, clean: CleanProcess) -> None:
+    """Find out whether only the first execution of a test has some data races."""
+    result, runtime = explorer.result, explorer.runtime
+    promises_nothing = result.verdict.kind in (VerdictKind.FAILED, VerdictKind.INCONCLUSIVE)
+    if promises_nothing or result.tasks < 2 or explorer.options.races == "ignore":
+        return
+    if not isinstance(runtime, ThreadsRuntime) or not runtime.discovers:
+        return
+    with suppress(OSError, KeyboardInterrupt), TemporaryDirectory() as folder:
+        file = Path(folder) / f"exploration{QUESTION}"
+        write_question(file, runtime, explorer.findings.races)
+        if clean.happens(file, _LONGEST_LOOK_SECONDS):
+            explorer.note_first_execution(other_races(file))
 
 
 def _replay_afresh(explorer: Explorer, target: dict[str, Any], clean: CleanProcess) -> None:

@@ -35,7 +35,7 @@ from bohrbug.exploration.verdicts import (
 )
 from bohrbug.exploration.warm_up import WarmUp
 from bohrbug.model.conditions import PlaceKey
-from bohrbug.model.outcome import UNMET, OutcomeKind
+from bohrbug.model.outcome import LEFT_AS_IT_IS, TAKING, UNMET, OutcomeKind
 from bohrbug.model.plan import Plan
 from bohrbug.model.trace import Trace
 from bohrbug.runtime.interrupts import Interrupts
@@ -122,6 +122,7 @@ class Explorer:
         # Executions that hung are executed again once more is seen; races are reported then.
         self._unended: list[Trace] = []
         self._warm_up = WarmUp(self)
+        self._searched = False
         self._shown = 0.0
         self._guard: Guard = NoGuard()
         # Executions made by the runtime of this process, without follow-ups.
@@ -202,8 +203,24 @@ class Explorer:
                 f"a thread called, in {count:,} of {executions}, {words}"
                 for words, count in unseen.unsafe
             ]
+        self._searched = searched
         result.verdict = judge(self._evidence(searched))
         return result
+
+    def note_first_execution(self, labels: Sequence[str]) -> None:
+        """After the exploration: only the first execution of the test has some data races.
+
+        Parameters:
+            labels: what variables they are on.
+        """
+        shown = ", ".join(labels[:3]) + (" and others" if len(labels) > 3 else "")
+        self.result.notices.append(
+            f"only the first execution of the test has data races on {shown}, as later ones find "
+            "what it leaves behind: they were not explored; to have them explored, reset that in "
+            "the test"
+        )
+        self.caveats.note_uncontrolled({TAKING + LEFT_AS_IT_IS: 1})
+        self.result.verdict = judge(self._evidence(self._searched))
 
     def _execute_again_what_hung(self) -> None:
         """Executions that hung show nothing unless their plans are executed again, and watched."""

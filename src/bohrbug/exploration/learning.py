@@ -111,9 +111,7 @@ class Learner:
             points = self.conditions.points | executed.found
             # How long those were that passed says nothing of how long the next ones are.
             self.longest_passed = 0
-            self.conditions = replace(
-                self.conditions, points=points, max_steps=self._most_steps
-            )
+            self.conditions = replace(self.conditions, points=points, max_steps=self._most_steps)
         if executed.new_points:
             self._sampling.quiet = 0
 

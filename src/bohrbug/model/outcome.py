@@ -316,6 +316,9 @@ TAKING = "taking "
 REPEATED_YIELDS = "loops of reads, yields or sleeps as waiting for the other tasks"
 """What is assumed where fairness holds a task back that may be about to make progress."""
 
+LEFT_AS_IT_IS = "what the first execution leaves behind as it is"
+"""The condition where only the first execution of a test has some data races."""
+
 LONG_RUNS = "runs of 2,000 steps as interrupted by the other tasks"
 """What is assumed where it does so because others have waited long."""
 

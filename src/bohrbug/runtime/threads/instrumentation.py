@@ -87,6 +87,20 @@ class Instrumentation:
             if (code.co_filename, code.co_qualname, code.co_firstlineno) in names
         ]
 
+    def rewrite_named(self, names: Collection[tuple[str, str, int]]) -> None:
+        """Rewrite functions that exist now before any of them is called.
+
+        Parameters:
+            names: the file, the qualified name and the first line of each.
+        """
+        files = {name[0] for name in names}
+        modules = {
+            name
+            for name, module in list(sys.modules.items())
+            if getattr(module, "__file__", None) in files
+        }
+        self.rewrite(self.find([(module, *name) for module in modules for name in names]))
+
     def is_followed(self, code: CodeType) -> bool:
         """See :meth:`.Rewriter.is_followed`."""
         return self._rewriter.is_followed(code)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from contextlib import ExitStack
 from types import CodeType, FunctionType
 from typing import Self
@@ -585,6 +585,10 @@ class ThreadsRuntime:
     def known_places(self) -> list[Place]:
         """All data accesses of the functions that are rewritten so far."""
         return self._instrumentation.places()
+
+    def rewrite_named(self, names: Collection[tuple[str, str, int]]) -> None:
+        """Rewrite functions before they are called, see :class:`.Instrumentation`."""
+        self._instrumentation.rewrite_named(names)
 
     def sources(self) -> list[str]:
         """The files of the functions that are rewritten."""
