@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from bohrbug.model.outcome import Access
+import os
+
+from bohrbug.model.outcome import Access, Race
 from bohrbug.model.trace import Trace
 from bohrbug.runtime.threads.monitoring import RaceDetector
 from bohrbug.runtime.threads.rewrite import unknown
@@ -21,10 +23,23 @@ def is_assumed(access: Access) -> bool:
     return unknown.assumed_at(access.operation.place) is not None
 
 
+def may_be_told(race: Race) -> bool:
+    """Whether a data race is one of the program, of which it is known what its accesses do.
+
+    Pools of ``multiprocessing`` look without a lock at whether they are closed.
+    """
+    places = [access.operation.place for access in (race.first, race.second)]
+    return not any(is_assumed(access) for access in (race.first, race.second)) and not all(
+        place[0].co_filename.endswith(_POOLS) for place in places
+    )
+
+
 def is_synchronisation(cls: type) -> bool:
     """Types whose attributes are not variables of the program: they are modelled as a whole."""
     return cls.__module__ in _MODELLED_MODULES
 
+
+_POOLS = os.path.join("multiprocessing", "pool.py")
 
 _MODELLED_MODULES = frozenset(
     {

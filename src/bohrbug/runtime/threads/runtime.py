@@ -29,8 +29,8 @@ from bohrbug.runtime.threads import (
     thread_state,
 )
 from bohrbug.runtime.threads.assumptions import (
-    is_assumed,
     is_synchronisation,
+    may_be_told,
     note_assumptions,
 )
 from bohrbug.runtime.threads.data.kinds import Kind, Types
@@ -425,7 +425,7 @@ class ThreadsRuntime:
             trace.races = [
                 race
                 for race in detector.races(lambda index: execution.all_tasks[index].id)
-                if not (is_assumed(race.first) or is_assumed(race.second))
+                if may_be_told(race)
             ]
             found += self._places_found(detector)
         if log is not None:

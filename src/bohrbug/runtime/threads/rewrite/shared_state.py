@@ -40,11 +40,9 @@ _BY_MODULE = {
     " chdir.__enter__ chdir.__exit__",
     # What looks like shared between processes, and is between threads.
     "multiprocessing.dummy": "Value.value",
-    # Whether a pool is closed, which another task may do meanwhile, and what it has yet to do.
+    # Whether a pool is closed, which another task may do meanwhile.
     "multiprocessing.pool": "Pool._check_running Pool.close Pool.terminate Pool._handle_workers"
-    " Pool._handle_tasks Pool._handle_results ApplyResult.__init__ ApplyResult._set"
-    " MapResult.__init__ MapResult._set IMapIterator.__init__ IMapIterator._set"
-    " IMapIterator._set_length IMapUnorderedIterator._set",
+    " Pool._handle_tasks Pool._handle_results ApplyResult.__init__",
     "multiprocessing.shared_memory": "ShareableList.__getitem__ ShareableList.__setitem__"
     " ShareableList._get_packing_format ShareableList._get_back_transform"
     " ShareableList._set_packing_format_and_transform",
@@ -69,6 +67,8 @@ _BY_MODULE = {
     " StreamReader.reset StreamReaderWriter.read StreamReaderWriter.readline"
     " StreamReaderWriter.readlines StreamReaderWriter.write StreamReaderWriter.writelines",
     "locale": "setlocale localeconv",
+    # Which modules are being reloaded.
+    "importlib": "reload",
     "linecache": "getlines updatecache checkcache clearcache",
     # What a program sets on an object that shortens texts, and what a visitor of a tree changes.
     "reprlib": "Repr.repr1 Repr._repr_iterable Repr.repr_tuple Repr.repr_list Repr.repr_array"
