@@ -76,6 +76,20 @@ def test_usual_choices_are_not_said_to_matter() -> None:
     assert "what matters" not in sentence(trace, ())
 
 
+def test_nobody_waits_for_a_variable() -> None:
+    """A task whose run was so long that it was the others' turn stands before an access."""
+    w = Writer("bank.py", "test_deposit")
+    balance = w.resource("0:0.balance", "Account.balance")
+    for task in ("0.1", "0.2"):
+        w.start(task, "Thread", "Account.deposit", w.site("first.start()"))
+        w.step(task, BEGIN, task, None)
+        w.step(task, READ, balance, w.site("t = self.balance"))
+    w.step("0.1", WRITE, balance, w.site("self.balance = t + 1"))
+    text = sentence(w.trace, ())
+    assert "until it is interrupted, before it writes Account.balance (bank.py:13)" in text
+    assert "waits for Account.balance" not in text
+
+
 def test_several_preemptions_are_told_in_order() -> None:
     text = sentence(livelock().trace)
     first, second, third = (text.index(f"task {task} ") for task in ("0.1", "0.2", "0.1"))

@@ -232,6 +232,9 @@ def _stretch_end(trace: Trace, last: int, steps: TaskSteps, names: Names) -> str
         return f"until it waits for {what}{names.at(operation)}"
     if operation.kind.is_yield:
         return f"until it {names.does(operation)}"
+    if operation.kind.is_data:
+        # Nobody waits for a variable: after so many steps it was the others' turn.
+        return f"until it is interrupted, before it {names.does(operation)}"
     return f"until it waits for {names.awaited(task, operation)}{names.at(operation)}"
 
 
