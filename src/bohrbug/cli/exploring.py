@@ -35,7 +35,7 @@ from bohrbug.paths import DIRECTORY
 from bohrbug.platforms.threads.first_execution import (
     QUESTION,
     has_other_races,
-    other_races,
+    words_on_other_races,
     write_question,
 )
 from bohrbug.platforms.threads.platform import explorer_of
@@ -263,7 +263,7 @@ def _look_at_first_execution(explorer: Explorer, clean: CleanProcess) -> None:
         file = Path(folder) / f"exploration{QUESTION}"
         write_question(file, runtime, explorer.findings.races)
         if clean.happens(file, _LONGEST_LOOK_SECONDS):
-            explorer.note_first_execution(other_races(file))
+            explorer.note_first_execution(words_on_other_races(file))
 
 
 def _replay_afresh(explorer: Explorer, target: dict[str, Any], clean: CleanProcess) -> None:

@@ -207,18 +207,9 @@ class Explorer:
         result.verdict = judge(self._evidence(searched))
         return result
 
-    def note_first_execution(self, labels: Sequence[str]) -> None:
-        """After the exploration: only the first execution of the test has some data races.
-
-        Parameters:
-            labels: what variables they are on.
-        """
-        shown = ", ".join(labels[:3]) + (" and others" if len(labels) > 3 else "")
-        self.result.notices.append(
-            f"only the first execution of the test has data races on {shown}, as later ones find "
-            "what it leaves behind: they were not explored; to have them explored, reset that in "
-            "the test"
-        )
+    def note_first_execution(self, words: str) -> None:
+        """After the exploration: only the first execution has some data races, in words."""
+        self.result.notices.append(words)
         self.caveats.note_uncontrolled({TAKING + LEFT_AS_IT_IS: 1})
         self.result.verdict = judge(self._evidence(self._searched))
 

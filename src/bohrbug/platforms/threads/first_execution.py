@@ -71,6 +71,12 @@ def _may_matter(race: Race) -> bool:
     return not all(file.startswith(_STANDARD) and "-packages" not in file for file in files)
 
 
-def other_races(file: Path) -> list[str]:
-    """What variables :func:`has_other_races` has found races on."""
-    return list(json.loads(file.read_text()))
+def words_on_other_races(file: Path) -> str:
+    """What variables :func:`has_other_races` has found races on, in a sentence."""
+    labels = json.loads(file.read_text())
+    more = " and others" if len(labels) > 3 else ""
+    return (
+        f"only the first execution of the test has data races on {', '.join(labels[:3])}{more}, as "
+        "later ones find what it leaves behind: they were not explored; to have them explored, "
+        "reset that in the test"
+    )
