@@ -1,17 +1,27 @@
-"""CPython 3.11.7's standard library: twelve races and deadlocks.
+"""CPython 3.11.7's standard library: twenty races and deadlocks.
 
 Each test tells what is expected and where the race lies; numbers are those of CPython's tracker.
 Later versions have fixed some of these, see the table in ``docs/bugs.md``.
 """
 
+import concurrent.futures
+import contextlib
 import functools
+import importlib
 import io
 import linecache
 import logging
 import logging.config
+import logging.handlers
+import mimetypes
+import multiprocessing.pool
 import os
+import queue
 import random
+import sysconfig
+import tempfile
 import threading
+import unittest.mock
 import warnings
 import weakref
 import zipfile
@@ -196,3 +206,87 @@ def test_filters_are_as_before() -> None:
         assert warnings.filters is before
     finally:
         warnings.filters = before
+
+
+def test_a_variable_of_the_configuration() -> None:
+    """``sysconfig.get_config_vars`` stores its dictionary before it fills it (gh-92452).
+
+    The test begins without it, as a program does.
+    """
+    sysconfig._CONFIG_VARS = None  # type: ignore[attr-defined]
+    sysconfig._CONFIG_VARS_INITIALIZED = False  # type: ignore[attr-defined]
+    seen: list[object] = []
+    together(*[lambda: seen.append(sysconfig.get_config_var("py_version_short"))] * 2)
+    assert None not in seen
+
+
+def test_stopping_a_listener_twice() -> None:
+    """``QueueListener.stop`` asks for a thread that another call has let go of (gh-114706)."""
+    listener = logging.handlers.QueueListener(queue.Queue(), logging.NullHandler())
+    listener.start()
+    together(listener.stop, listener.stop)
+
+
+def test_reloading_a_module_twice() -> None:
+    """``importlib.reload`` asks who reloads it, and then for what, which is gone (gh-126548)."""
+    module = importlib.import_module("colorsys")
+    together(lambda: importlib.reload(module), lambda: importlib.reload(module))
+
+
+def test_work_for_a_pool_that_is_being_closed() -> None:
+    """``ThreadPool.apply`` looks whether the pool is open, and then puts its work.
+
+    Nobody takes it any more, and the result never comes; found by reading the source.
+    """
+    pool = multiprocessing.pool.ThreadPool(1)
+
+    def work() -> None:
+        with contextlib.suppress(ValueError):
+            pool.apply(len, ("abc",))
+
+    def close() -> None:
+        pool.close()
+        pool.join()
+
+    together(work, close)
+
+
+def test_waiting_for_a_future_that_is_cancelled_with_its_executor() -> None:
+    """``shutdown(cancel_futures=True)`` wakes nobody who waits (gh-87893, gh-109934)."""
+    executor = concurrent.futures.ThreadPoolExecutor(1)
+    may_end = threading.Event()
+    futures = [executor.submit(may_end.wait), executor.submit(int)]
+
+    def stop() -> None:
+        executor.shutdown(wait=False, cancel_futures=True)
+        may_end.set()
+
+    together(lambda: concurrent.futures.wait(futures), stop)
+
+
+def test_a_type_that_is_added() -> None:
+    """``mimetypes.init`` stores its tables when another thread has added to its own already.
+
+    Found by reading the source. The test begins without tables, as a program does.
+    """
+    mimetypes._db = None  # type: ignore[attr-defined]
+    mimetypes.inited = False
+    together(
+        lambda: mimetypes.add_type("text/mine", ".mine"), lambda: mimetypes.guess_type("a.txt")
+    )
+    assert mimetypes.guess_type("a.mine") == ("text/mine", None)
+
+
+def test_a_mock_counts_its_calls() -> None:
+    """``Mock.call_count`` is read and written in two steps; found by reading the source."""
+    mock = unittest.mock.Mock()
+    together(mock, mock)
+    assert mock.call_count == 2
+
+
+def test_writing_into_a_spooled_file() -> None:
+    """``SpooledTemporaryFile`` rolls over in two threads; found by reading the source."""
+    file = tempfile.SpooledTemporaryFile(max_size=3)  # noqa: SIM115
+    together(lambda: file.write(b"ab"), lambda: file.write(b"cd"))
+    file.seek(0)
+    assert sorted(file.read()) == sorted(b"abcd")
