@@ -10,7 +10,10 @@ from typing import Any
 
 import pytest
 
+import bohrbug
+from bohrbug.exploration.result import VerdictKind
 from bohrbug.runtime.threads.installation import installation
+from tests.programs.together import together
 from tests.unit.random_schedules import PASSED, kinds, values
 
 Work = Callable[[sqlite3.Connection], object]
@@ -193,3 +196,20 @@ def test_the_timeout_of_a_connection_is_what_it_asked_for(tmp_path: Path) -> Non
         return asked, again
 
     assert values(body) == {((3000,), (3000,))}
+
+
+def test_connections_that_tasks_make_have_names_of_their_own() -> None:
+    """What a task sets on its own is no other task's, and is called the same in each execution."""
+
+    class Sum:
+        def step(self, value: int) -> None: ...
+
+        def finalize(self) -> int:
+            return 0
+
+    def use() -> None:
+        sqlite3.connect(":memory:").create_aggregate("total_of", 1, Sum)
+
+    verdict = bohrbug.explore(lambda: together(use, use), seconds=None).verdict
+    assert verdict.kind is VerdictKind.HOLDS
+    assert not verdict.caveats

@@ -100,6 +100,10 @@ class _Classes:
                     module,
                 )
                 super().__init__(**{**given, "timeout": 0.0})
+                if execution is not None:
+                    execution.resources.register(
+                        self, execution.current, "Connection", place_of(_getframe(1))
+                    )
 
             def cursor(self, factory: Any = module.Cursor) -> Any:
                 if isinstance(factory, type) and issubclass(factory, module.Cursor):
