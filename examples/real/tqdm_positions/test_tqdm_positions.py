@@ -2,7 +2,7 @@
 
 Race: ``__new__`` puts a bar into the set of all bars before it has a position, and
 ``_get_free_pos`` goes through that set without the lock (_tqdm.py).
-Reported: issues #481 and others (the set that changes size).
+Reported: issue #481, pull requests #700 and #754.
 """
 
 import threading
