@@ -35,3 +35,40 @@ def test_a_handler_ends_a_wait(native_build: Build, wait: str) -> None:
     [failure] = explored(native_build("signal_handlers.c"), wait, executions=100).failures
     assert failure.outcome.kind is OutcomeKind.ASSERTION
     assert failure.confirmed == 3
+
+
+MISSED = ["pause", "alarm", "poll", "select", "epoll", "read", "semaphore"]
+
+
+@pytest.mark.parametrize("wait", MISSED)
+def test_a_signal_may_come_just_before_the_wait_that_it_is_to_end(
+    native_build: Build, wait: str
+) -> None:
+    [failure] = explored(native_build("missed_signals.c"), wait, executions=100).failures
+    assert failure.outcome.kind is OutcomeKind.DEADLOCK
+    assert failure.confirmed == 3
+
+
+@pytest.mark.parametrize("wait", MISSED)
+def test_a_signal_that_is_held_until_the_wait_ends_it(native_build: Build, wait: str) -> None:
+    result = explored(native_build("missed_signals.c", "-DHELD"), wait, executions=300)
+    assert result.verdict.kind is VerdictKind.HOLDS, result.verdict
+
+
+def test_no_timer_comes_before_a_wait_where_timeouts_are_late(native_build: Build) -> None:
+    program = native_build("missed_signals.c")
+    result = explored(program, "alarm", executions=100, timeouts="late")
+    assert result.verdict.kind is VerdictKind.HOLDS, result.verdict
+
+
+def test_a_handler_that_restarts_calls_ends_no_wait_for_a_semaphore(native_build: Build) -> None:
+    result = explored(native_build("signal_handlers.c"), "semaphore", executions=100)
+    assert not result.failures
+    assert result.verdict.kind is not VerdictKind.INCONCLUSIVE, result.verdict
+
+
+@pytest.mark.parametrize("wait", ["semaphore-with-a-timeout", "semaphores-of-system-v"])
+def test_a_handler_ends_calls_that_are_never_restarted(native_build: Build, wait: str) -> None:
+    [failure] = explored(native_build("signal_handlers.c"), wait, executions=100).failures
+    assert failure.outcome.kind is OutcomeKind.ASSERTION
+    assert failure.confirmed == 3

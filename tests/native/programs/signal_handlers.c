@@ -7,8 +7,11 @@
 #include <pthread.h>
 #include <semaphore.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <string.h>
+#include <sys/sem.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -205,6 +208,39 @@ static void before_it_begins(void) {
     pthread_join(thread, NULL);
 }
 
+/* A handler with SA_RESTART ends a wait for a semaphore only if that has a timeout, or is System V's. */
+static int semaphores_of_system_v;
+
+static void *takes(void *unused) {
+    struct sembuf take = {0, -1, 0};
+    struct timespec end;
+    clock_gettime(CLOCK_REALTIME, &end);
+    end.tv_sec += 100;
+    int result = is("semaphore") ? sem_wait(&may_end)
+                 : is("semaphore-with-a-timeout") ? sem_timedwait(&may_end, &end)
+                                                  : semop(semaphores_of_system_v, &take, 1);
+    int error = errno;
+    if (result < 0) semctl(semaphores_of_system_v, 0, IPC_RMID);
+    assert(result == 0 || error == ETIMEDOUT);
+    return unused;
+}
+
+static void takes_semaphore(void) {
+    struct sigaction action = {.sa_handler = handle, .sa_flags = SA_RESTART};
+    struct sembuf give = {0, 1, 0};
+    sigaction(SIGUSR1, &action, NULL);
+    sem_init(&handled, 0, 0);
+    sem_init(&may_end, 0, 0);
+    semaphores_of_system_v = semget(IPC_PRIVATE, 1, 0600);
+    pthread_t thread;
+    pthread_create(&thread, NULL, takes, NULL);
+    pthread_kill(thread, SIGUSR1);
+    if (is("semaphores-of-system-v")) semop(semaphores_of_system_v, &give, 1);
+    else sem_post(&may_end);
+    pthread_join(thread, NULL);
+    semctl(semaphores_of_system_v, 0, IPC_RMID);
+}
+
 int main(int count, char **arguments) {
     static const struct {
         const char *name;
@@ -213,6 +249,9 @@ int main(int count, char **arguments) {
         {"one-each", one_each},       {"with-a-value", with_a_value}, {"two-for-one", two_for_one},
         {"interrupted", interrupted}, {"of-system-v", of_system_v},
         {"before-it-begins", before_it_begins},
+        {"semaphore", takes_semaphore},
+        {"semaphore-with-a-timeout", takes_semaphore},
+        {"semaphores-of-system-v", takes_semaphore},
     };
     what = count > 1 ? arguments[1] : "";
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
@@ -220,7 +259,8 @@ int main(int count, char **arguments) {
         sigemptyset(&awaited);
         sigaddset(&awaited, SIGUSR1);
         sigaddset(&awaited, SIGUSR2);
-        if (!is("of-system-v") && !is("before-it-begins")) pthread_sigmask(SIG_BLOCK, &awaited, NULL);
+        bool blocks = !is("of-system-v") && !is("before-it-begins") && others[i].does != takes_semaphore;
+        if (blocks) pthread_sigmask(SIG_BLOCK, &awaited, NULL);
         others[i].does();
         return 0;
     }

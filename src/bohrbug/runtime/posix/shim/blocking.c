@@ -137,7 +137,7 @@ static long try_to_send(const struct call *call) {
 EXPORT int msgsnd(int queue, const void *message, size_t size, int flags) {
     CONTROLLED(msgsnd, queue, message, size, flags);
     uint32_t resource = numbered(QUEUES, (uint32_t)queue, DESCRIPTOR, SITE);
-    struct call call = {try_to_send, message, {queue, (long)size, flags}, NULL, 0};
+    struct call call = {try_to_send, message, {queue, (long)size, flags}, NULL, 0, true};
     int result;
     if (flags & IPC_NOWAIT) {
         perform(PUT, resource, SITE);
@@ -158,7 +158,7 @@ static long try_to_receive(const struct call *call) {
 EXPORT ssize_t msgrcv(int queue, void *message, size_t size, long type, int flags) {
     CONTROLLED(msgrcv, queue, message, size, type, flags);
     uint32_t resource = numbered(QUEUES, (uint32_t)queue, DESCRIPTOR, SITE);
-    struct call call = {try_to_receive, message, {queue, (long)size, type, flags}, NULL, 0};
+    struct call call = {try_to_receive, message, {queue, (long)size, type, flags}, NULL, 0, true};
     long result;
     if (flags & IPC_NOWAIT) {
         perform(GET, resource, SITE);
@@ -185,7 +185,7 @@ static int operate(int set, struct sembuf *operations, size_t count, uint64_t de
     uint32_t resource = numbered(SEMAPHORES, (uint32_t)set, DESCRIPTOR, site);
     bool waits = true;
     for (size_t i = 0; i < count; i++) waits &= !(operations[i].sem_flg & IPC_NOWAIT);
-    struct call call = {try_semaphores, operations, {set, (long)count}, NULL, deadline};
+    struct call call = {try_semaphores, operations, {set, (long)count}, NULL, deadline, true};
     int result;
     if (waits) {
         result = (int)persist(&call, GET, resource, site);

@@ -120,7 +120,7 @@ bool descriptor_is_any(const struct resource *resource) {
 }
 
 static enum woken wait_for(enum kind kind, uint32_t resource, struct pollfd *descriptors,
-                           nfds_t count, uint64_t deadline, uint64_t site) {
+                           nfds_t count, uint64_t deadline, uint8_t signals, uint64_t site) {
     struct task *task = current;
     uint32_t index = index_of(task);
     waits[index].descriptors = descriptors;
@@ -129,7 +129,7 @@ static enum woken wait_for(enum kind kind, uint32_t resource, struct pollfd *des
     /* Which ports are ours has to be known before anybody else connects. */
     task->fd_outside = outsider_of_task(task, outsider_of);
     task->fd_checked = segment->fd_changes - 1;
-    struct waiting waiting = {FD_READY, 0, deadline, true, true};
+    struct waiting waiting = {FD_READY, 0, deadline, true, signals};
     enum woken woken = perform_when(kind, resource, site, waiting);
     segment->fd_changes++;
     REAL(pthread_testcancel)();
@@ -149,7 +149,7 @@ static bool operate(enum kind kind, int *used, short events, uint64_t site, bool
     enum woken woken;
     do {
         waits[index_of(current)].is_within_call = !restarts;
-        woken = wait_for(kind, resource, &descriptor, 1, NO_DEADLINE, site);
+        woken = wait_for(kind, resource, &descriptor, 1, NO_DEADLINE, SIGNALS, site);
         waits[index_of(current)].is_within_call = false;
     } while (woken == INTERRUPTED && (restarts || current->restarts));
     *used = descriptor.fd;
@@ -181,7 +181,7 @@ void descriptor_outlived(int fd) {
 enum woken descriptors_wait(struct pollfd *descriptors, nfds_t count, uint64_t deadline,
                             uint64_t site) {
     uint32_t resource = resource_index(resource_named(OTHERS, 0, DESCRIPTOR, site));
-    return wait_for(GET, resource, descriptors, count, deadline, site);
+    return wait_for(GET, resource, descriptors, count, deadline, ANY_SIGNAL, site);
 }
 
 void descriptors_inspect(uint64_t site) {

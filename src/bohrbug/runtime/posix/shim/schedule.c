@@ -273,13 +273,33 @@ static bool gives_way(struct task *task, enum kind kind, uint64_t site) {
     return is_yield(kind);
 }
 
+/* Whether the wait that the current task is about to begin is one that a signal is to end: a handler may
+ * run just before it, where it ends nothing.  A timeout makes up for that. */
+static bool may_miss_signal(uint32_t resource, const struct waiting *waiting) {
+    if (!segment->signals_matter || !waiting->interruptible || waiting->deadline != NO_DEADLINE)
+        return false;
+    if (segment->alive_count < 2 || !signals_may_come_before(waiting->interruptible == SIGNALS))
+        return false;
+    struct task *task = current;
+    task->resource = resource;
+    task->condition = waiting->condition;
+    task->target = waiting->target;
+    bool would_wait = !is_satisfied(task);
+    task->condition = ALWAYS;
+    return would_wait;
+}
+
 static enum woken perform_in_order(enum kind kind, uint32_t resource, uint64_t site,
                                    const struct waiting *waiting) {
     if (goes_unseen(kind, resource, waiting)) return GOES_ON;
     struct task *task = current;
+    uint32_t also = task->also;
+    if (may_miss_signal(resource, waiting)) {
+        task->also = NONE;
+        perform(INSPECT, TASK_BIT | index_of(task), site);
+    }
     if (hooks && *hooks->settling) hooks->settle();
     bool yielded = gives_way(task, kind, site);
-    uint32_t also = task->also;
     do {
         task->also = also;
         declare(kind, resource, site, waiting);

@@ -15,8 +15,11 @@ struct waiting {
     uint64_t target;      /* for ENDED the index of a task */
     uint64_t deadline;    /* virtual nanoseconds, or NO_DEADLINE */
     bool cancellable;     /* a cancellation point */
-    bool interruptible;   /* a signal with a handler ends it; else the handler runs and the wait goes on */
+    uint8_t interruptible; /* whether a signal with a handler ends it; else the handler runs and the wait goes on */
 };
+
+/* What ends it: any handler, or one without SA_RESTART. */
+enum { NO_SIGNAL = false, SIGNALS = true, ANY_SIGNAL };
 
 /* What a wait came to. */
 enum woken { GOES_ON, TIMED_OUT, INTERRUPTED };

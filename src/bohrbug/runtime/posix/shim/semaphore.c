@@ -35,9 +35,14 @@ static struct resource *resource_of(sem_t *semaphore, uint64_t site) {
 
 static int wait_for(sem_t *semaphore, uint64_t site, uint64_t deadline) {
     struct resource *resource = resource_of(semaphore, site);
-    struct waiting waiting = {POSITIVE, 0, deadline, true, true};
-    enum woken woken = perform_when(ACQUIRE, resource_index(resource), site, waiting);
-    REAL(pthread_testcancel)();
+    /* The kernel restarts a wait for a futex only if that has no end. */
+    bool has_end = deadline != NO_DEADLINE;
+    struct waiting waiting = {POSITIVE, 0, deadline, true, has_end ? ANY_SIGNAL : SIGNALS};
+    enum woken woken;
+    do {
+        woken = perform_when(ACQUIRE, resource_index(resource), site, waiting);
+        REAL(pthread_testcancel)();
+    } while (woken == INTERRUPTED && current->restarts && !has_end);
     if (woken != GOES_ON) {
         errno = woken == TIMED_OUT ? ETIMEDOUT : EINTR;
         return -1;

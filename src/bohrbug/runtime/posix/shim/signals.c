@@ -246,6 +246,20 @@ bool signal_restarts(const struct task *task) {
     return !(interrupting(task) & ~PROCESSES[task->process].restarting);
 }
 
+/* Those that come of what the thread itself does. */
+static const int own_faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP, SIGSYS, SIGPIPE};
+
+bool signals_may_come_before(bool restarts) {
+    const struct process *process = &PROCESSES[this_process];
+    uint64_t ending = process->handled;
+    if (restarts) ending &= ~process->restarting;
+    for (size_t i = 0; i < sizeof own_faults / sizeof *own_faults; i++) ending &= ~bit(own_faults[i]);
+    /* With another mask for the wait they are held until then: that is what ppoll and the like are for. */
+    if (!ending || masks_of_waits[index_of(current)].is_set) return false;
+    sigset_t mask;
+    return REAL(pthread_sigmask)(SIG_BLOCK, NULL, &mask) == 0 && ending & ~bits(&mask);
+}
+
 void signal_send(uint32_t process, int number) { PROCESSES[process].signals |= bit(number); }
 
 bool signal_is_pending(const struct task *task) {
@@ -255,10 +269,10 @@ bool signal_is_pending(const struct task *task) {
     return task->process == this_process && pending_for_all() & task->target;
 }
 
-static enum woken wait_until_sent(uint64_t set, uint64_t deadline, bool interruptible, uint64_t site) {
+static enum woken wait_until_sent(uint64_t set, uint64_t deadline, uint8_t signals, uint64_t site) {
     prefers_kernel_threads("a wait for signals");
     signals_look(current);
-    struct waiting waiting = {SIGNAL_SENT, set, deadline, true, interruptible};
+    struct waiting waiting = {SIGNAL_SENT, set, deadline, true, signals};
     enum woken woken = perform_when(WAIT, current_resource(), site, waiting);
     REAL(pthread_testcancel)();
     return woken;
@@ -278,7 +292,7 @@ static void note_taken(int number) {
 
 EXPORT int sigwait(const sigset_t *set, int *number) {
     CONTROLLED(sigwait, set, number);
-    wait_until_sent(bits(set), NO_DEADLINE, false, SITE);
+    wait_until_sent(bits(set), NO_DEADLINE, NO_SIGNAL, SITE);
     int result = REAL(sigwait)(set, number);
     if (result == 0) note_taken(*number);
     return result;
@@ -286,7 +300,7 @@ EXPORT int sigwait(const sigset_t *set, int *number) {
 
 static int wait_for_information(const sigset_t *set, siginfo_t *info, uint64_t deadline, uint64_t site) {
     /* Whether the handler has SA_RESTART or not. */
-    if (wait_until_sent(bits(set), deadline, true, site) == INTERRUPTED) {
+    if (wait_until_sent(bits(set), deadline, ANY_SIGNAL, site) == INTERRUPTED) {
         errno = EINTR;
         return -1;
     }
@@ -324,7 +338,7 @@ static int suspend(const sigset_t *mask, uint64_t site) {
     /* What comes before the real call would be handled before it, and that would wait for ever. */
     uint64_t before;
     signals_hold(&before);
-    wait_until_sent(awaited, NO_DEADLINE, false, site);
+    wait_until_sent(awaited, NO_DEADLINE, NO_SIGNAL, site);
     int result = REAL(sigsuspend)(mask);
     int error = errno;
     signals_look(current);
@@ -341,6 +355,7 @@ EXPORT int sigsuspend(const sigset_t *mask) {
 EXPORT int pause(void) {
     CONTROLLED(pause);
     sigset_t mask;
+    if (signals_may_come_before(false)) perform(INSPECT, TASK_BIT | index_of(current), SITE);
     REAL(pthread_sigmask)(SIG_BLOCK, NULL, &mask);
     return suspend(&mask, SITE);
 }

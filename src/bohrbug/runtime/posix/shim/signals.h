@@ -44,6 +44,10 @@ void signals_look(struct task *task);
 bool signal_interrupts(const struct task *task);
 /* ... and whether the call is to go on waiting then, as the handlers have SA_RESTART. */
 bool signal_restarts(const struct task *task);
+/* Whether a handler of the current task that runs just before a call, and not in it, does not end it: a
+ * program that has looked at what the handler sets waits then although there is nothing to wait for.
+ * Where `restarts`, a handler with SA_RESTART would not end the call anyway. */
+bool signals_may_come_before(bool restarts);
 /* A process gets a signal. */
 void signal_send(uint32_t process, int number);
 /* Whether one of the signals that a task waits for was sent to it or its process. */

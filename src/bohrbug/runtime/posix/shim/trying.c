@@ -42,7 +42,8 @@ long persist_from_now(const struct call *call, enum kind kind, uint32_t resource
         tries[index].call = call;
         tries[index].is_done = false;
         current->fd_outside = NOBODY;
-        struct waiting waiting = {TRIED, segment->releases, deadline, true, true};
+        uint8_t signals = call->never_restarts ? ANY_SIGNAL : SIGNALS;
+        struct waiting waiting = {TRIED, segment->releases, deadline, true, signals};
         enum woken woken = perform_when(kind, resource, site, waiting);
         tries[index].call = NULL;
         if (tries[index].is_done) {
@@ -54,7 +55,7 @@ long persist_from_now(const struct call *call, enum kind kind, uint32_t resource
             errno = ETIMEDOUT;
             return -1;
         }
-        if (woken != INTERRUPTED || current->restarts) continue;
+        if (woken != INTERRUPTED || (current->restarts && !call->never_restarts)) continue;
         errno = EINTR;
         return -1;
     }

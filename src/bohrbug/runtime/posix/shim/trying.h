@@ -24,6 +24,8 @@ struct call {
     enum outsider (*outsider)(const struct call *call);
     /* The virtual moment at which it fails with ETIMEDOUT; 0 if it waits for ever. */
     uint64_t deadline;
+    /* A handler ends it, SA_RESTART or not. */
+    bool never_restarts;
 };
 
 /* What the call gives when it can be done, behind a scheduling point. */
