@@ -33,6 +33,7 @@ from bohrbug.exploration.verdicts import (
     judge,
     unseen,
 )
+from bohrbug.exploration.waking import WAKING, Waking
 from bohrbug.exploration.warm_up import WarmUp
 from bohrbug.model.conditions import PlaceKey
 from bohrbug.model.outcome import LEFT_AS_IT_IS, TAKING, UNMET, OutcomeKind
@@ -80,6 +81,7 @@ class Explorer:
         learner: executes the plans, and learns from what executions show.
         findings: the failures and data races, and what confirms them.
         directing: makes the executions directed at predictions from passing ones.
+        waking: makes those with spurious wake-ups.
         caveats: what limits the verdict.
         lessons: plans whose executions have shown the runtime more of the test, in order.
         is_interrupted: the user wants it to end.
@@ -115,6 +117,7 @@ class Explorer:
             lambda: self.is_interrupted,
         )
         self.directing = Directing(self, platform)
+        self.waking = Waking(self, platform)
         self.caveats = Caveats()
         self._proposed = 0
         self._restarts = 0
@@ -162,6 +165,9 @@ class Explorer:
         try:
             with Interrupts(self.stop), self.runtime:
                 searched = self._begin() and self._search()
+                while searched and self.waking.follow() and not self.has_ended:
+                    self.restart()
+                    self._search()
                 self._execute_again_what_hung()
                 self.findings.finish()
                 if searched:
@@ -288,9 +294,12 @@ class Explorer:
             self._search_alone()
             return True
         while not self._search_alone(BEFORE_WORKERS, SECONDS_BEFORE_WORKERS):
-            self._search_together()
-            if self.findings.rules_changed:
+            if self.waking.follow():
                 self.restart()
+            elif not self.has_ended:
+                self._search_together()
+                if self.findings.rules_changed:
+                    self.restart()
         return True
 
     def _search_alone(self, executions: int | None = None, seconds: float = 0.0) -> bool:
@@ -338,11 +347,14 @@ class Explorer:
         """Make the directed executions that are due; return whether more is left to do."""
         if self.directing.follow():
             self.restart()
+        if self.waking.is_due(self.spending) and self.waking.follow():
+            self.restart()
         return not self.has_ended
 
     def restart(self) -> None:
         """Start the search again, because there are new scheduling points or other rules."""
         self.findings.rules_changed = False
+        self.waking.forget()
         if self._restarts < RESTARTS:
             self._restarts += 1
             self.strategy.restart()
@@ -432,6 +444,7 @@ class Explorer:
             self.learner.note_pass(len(trace))
             if executed.tasks > 1:
                 self.directing.observe(trace)
+                self.waking.observe(trace)
         elif outcome.is_failure:
             if not self._warm_up.is_over and executed.tasks > 1:
                 trace = self._warm_up.seen_closer(trace)
@@ -463,6 +476,8 @@ class Explorer:
     def _strategy_name(self) -> str:
         if self.directing.is_under_way:
             return DIRECTED
+        if self.waking.is_under_way:
+            return WAKING
         if not self._proposed:
             return FIRST
         strategy = self.strategy

@@ -51,7 +51,8 @@ class ExploreOptions:
             test fail; 0: don't look for them.
         causes_seconds: the same in seconds of real time.
         predict: executions spent on deadlocks and data races that passing executions
-            give reason to expect in other schedules; 0: predict nothing.
+            give reason to expect in other schedules; 0: predict nothing, nor let waits end by
+            themselves.
         max_steps: steps after which an execution is a livelock.
         hang_seconds: real seconds without any progress after which the
             watchdog ends an execution; 0 switches it off. What is outside our control is waited

@@ -68,6 +68,13 @@ class Platform:
         """
         return Interpreter.UNKNOWN
 
+    def spurious_wakes(self, trace: Trace) -> Sequence[int]:
+        """Steps that begin a wait which might end although nothing has happened.
+
+        A plan says so by a data choice of 1 behind that step.
+        """
+        return ()
+
     def take_doubted(self) -> Sequence[Plan]:
         """Plans of passing executions that are to be executed again, once.
 

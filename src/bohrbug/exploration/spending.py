@@ -59,6 +59,10 @@ class Spending:
         """The seconds that another execution takes at least, as far as is known."""
         return 0.0 if self._shortest == math.inf else self._shortest
 
+    def leaves_time_for(self, executions: int) -> bool:
+        """Whether there is time for more than so many, each twice as long as the shortest."""
+        return self.spent + 2 * executions * self.another_takes < self._seconds
+
     @property
     def is_over(self) -> bool:
         """Whether nothing is left for searching.

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+CONDITION = "condition variable"
+"""The type of condition variables."""
+
 SYNCHRONISERS = (
     "mutex",
-    "condition variable",
+    CONDITION,
     "reader-writer lock",
     "semaphore",
     "barrier",

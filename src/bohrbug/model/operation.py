@@ -185,6 +185,9 @@ def is_fault(resource: ResourceId) -> bool:
     return resource.startswith(_FAULT)
 
 
+SPURIOUS_WAKE = fault_id("wake")
+"""That a wait for a condition variable ends by itself, although nobody has signalled."""
+
 _CANCEL = _FAULT + "cancel "
 
 

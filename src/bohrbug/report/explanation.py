@@ -17,6 +17,7 @@ from bohrbug.model.operation import (
     JOIN,
     RESUME,
     SLEEP,
+    SPURIOUS_WAKE,
     WAKE,
     Operation,
     TaskId,
@@ -203,6 +204,11 @@ def _faults(trace: Trace, names: Names) -> str:
     made = [_fault(trace, step, names) for step in trace.faults()]
     if not made:
         return ""
+    if all(trace.operations[step].resource == SPURIOUS_WAKE for step in trace.faults()):
+        return (
+            f" It needs {' and '.join(made)}, which POSIX allows: whoever waits for a condition "
+            "variable has to look again at what it waits for, in a loop."
+        )
     return f" It needs {'a fault' if len(made) == 1 else 'faults'}: {' and '.join(made)}."
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bohrbug.model.operation import COLLECTION, cancelled_task, is_fault
+from bohrbug.model.operation import COLLECTION, SPURIOUS_WAKE, cancelled_task, is_fault
 from bohrbug.model.trace import Trace
 
 
@@ -21,6 +21,8 @@ def fault_words(trace: Trace, step: int) -> str | None:
         return f"task {task} is cancelled"
     if resource == COLLECTION:
         return "the garbage collector collects" if value else "no garbage collection comes"
+    if resource == SPURIOUS_WAKE:
+        return "a spurious wake-up" if value else "no spurious wake-up"
     if not value:
         return f"{resource.partition(':')[2]} does not fail"
     return trace.resources[resource].label if resource in trace.resources else resource

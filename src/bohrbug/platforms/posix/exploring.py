@@ -14,6 +14,8 @@ from bohrbug.exploration.reproduction import Reproduction
 from bohrbug.exploration.saving import Keeper
 from bohrbug.exploration.surroundings import Surroundings
 from bohrbug.model.conditions import TSO
+from bohrbug.model.native_resources import CONDITION
+from bohrbug.model.operation import WAIT
 from bohrbug.model.outcome import Race
 from bohrbug.model.plan import Plan
 from bohrbug.model.trace import Trace
@@ -108,6 +110,21 @@ class NativePlatform(Platform):
     def classified(self, races: Iterable[Race]) -> list[Race]:
         """See :class:`Platform`; those with both stacks are classified already."""
         return list(races)
+
+    def spurious_wakes(self, trace: Trace) -> Sequence[int]:
+        """See :class:`Platform`."""
+        if self._program.settings.faults:
+            # Where calls may fail, the values of a plan are for these.
+            return ()
+        conditions = {
+            name for name, resource in trace.resources.items() if resource.type == CONDITION
+        }
+        # A task that waits for a signal does so, too, and for no resource.
+        return [
+            step
+            for step, operation in enumerate(trace.operations)
+            if operation.kind is WAIT and operation.resource in conditions
+        ]
 
     def take_doubted(self) -> Sequence[Plan]:
         """See :class:`Platform`."""

@@ -121,8 +121,9 @@ FAULTS = {
     "fork": "EAGAIN",
     "thread": "EAGAIN",
     "malloc": "ENOMEM",
+    "wake": "0",
 }
-"""The table ``FAULTS`` of ``shim/faults.h``: calls that may fail, and how."""
+"""The table ``FAULTS`` of ``shim/faults.h``: calls that may fail, and how; 0 is no error."""
 
 USE_AFTER_FREE = "use-after-free"
 

@@ -251,6 +251,8 @@ class Naming:
         type = layout.TYPES[record.type]
         if type == layout.FAULT:
             call, error = list(layout.FAULTS.items())[record.address]
+            if error == "0":
+                return Resource(id, type, "a spurious wake-up")
             return Resource(id, type, f"{call} fails with {error}")
         if type == layout.CHILDREN:
             return Resource(id, type, ANY_CHILD)

@@ -48,7 +48,7 @@ EXPORT int flock(int fd, int operation) {
         if (result < 0) fruitless(SITE);
         return result;
     }
-    struct call call = {try_flock, NULL, {fd, operation}, outsider_with_lock, 0};
+    struct call call = {try_flock, NULL, {fd, operation}, outsider_with_lock, 0, false};
     return (int)persist(&call, ACQUIRE, resource, SITE);
 }
 
@@ -77,7 +77,8 @@ static int control(int fd, int command, void *argument, uint64_t site) {
         return result;
     }
     struct call call = {
-        try_fcntl, argument, {fd, command == F_SETLKW ? F_SETLK : F_OFD_SETLK}, outsider_with_lock, 0,
+        try_fcntl, argument, {fd, command == F_SETLKW ? F_SETLK : F_OFD_SETLK},
+        outsider_with_lock, 0, false,
     };
     return (int)persist(&call, ACQUIRE, resource, site);
 }
@@ -113,7 +114,7 @@ static int lock_part(int fd, int command, off64_t length, uint64_t site) {
         let_go(resource, site);
         return result;
     }
-    struct call call = {try_lockf, NULL, {fd, length}, outsider_with_lock, 0};
+    struct call call = {try_lockf, NULL, {fd, length}, outsider_with_lock, 0, false};
     return (int)persist(&call, ACQUIRE, resource, site);
 }
 

@@ -4,6 +4,7 @@
 
 #include "clock.h"
 #include "ending.h"
+#include "faults.h"
 #include "mutex.h"
 #include "real.h"
 #include "schedule.h"
@@ -66,11 +67,13 @@ int condition_wait(pthread_cond_t *condition, pthread_mutex_t *mutex, uint64_t s
     struct task *task = current;
     task->also = mutex_resource(mutex, site);
     perform(WAIT, number, site);
+    bool for_nothing = wakes_for_nothing(site);
     /* It may not let the task unlock it. */
     int result = mutex_give_up(mutex, site);
     if (result) return result;
     task->eligible = 0;
     struct waiting waiting = {SIGNALLED, 0, deadline, true, false};
+    if (for_nothing) waiting = (struct waiting){ALWAYS, 0, NO_DEADLINE, true, false};
     enum woken woken = perform_when(WAKE, number, site, waiting);
     bool signalled = woken == GOES_ON && task->eligible && resource->tokens > 0;
     task->eligible = 0;

@@ -12,11 +12,25 @@
 static const int errors[] = {FAULTS(ERROR)};
 #undef ERROR
 
-bool fails(enum fault fault, uint64_t site) {
-    if (!(segment->faults >> fault & 1) || !segment->faults_left) return false;
+static bool is_chosen(enum fault fault, uint64_t site) {
     /* For the starter, the place of the resource is the number of the fault. */
     struct resource *resource = resource_named(FAULT_SPACE, fault, FAULT, site);
-    if (!choose_value(2, resource_index(resource), site)) return false;
+    return choose_value(2, resource_index(resource), site);
+}
+
+static bool may_fail(enum fault fault) {
+    return segment->faults >> fault & 1 && segment->faults_left;
+}
+
+bool wakes_for_nothing(uint64_t site) {
+    if (!segment->faults) return has_planned_value() && is_chosen(WAKE_FAULT, site);
+    if (!may_fail(WAKE_FAULT) || !is_chosen(WAKE_FAULT, site)) return false;
+    segment->faults_left--;
+    return true;
+}
+
+bool fails(enum fault fault, uint64_t site) {
+    if (!may_fail(fault) || !is_chosen(fault, site)) return false;
     segment->faults_left--;
     errno = errors[fault];
     return true;

@@ -16,7 +16,8 @@
     F(recv, RECV, ECONNRESET) \
     F(fork, FORK, EAGAIN) \
     F(thread, THREAD, EAGAIN) \
-    F(malloc, MALLOC, ENOMEM)
+    F(malloc, MALLOC, ENOMEM) \
+    F(wake, WAKE, 0)
 
 #define NUMBER(name, NAME, error) NAME##_FAULT,
 enum fault { FAULTS(NUMBER) };
@@ -24,6 +25,9 @@ enum fault { FAULTS(NUMBER) };
 
 /* Whether the call that the current task is about to make fails; sets errno if it does. */
 bool fails(enum fault fault, uint64_t site);
+/* Whether the wait for a condition variable that the current task has begun ends by itself, which is no
+ * error.  A plan may say so without that being among what may fail. */
+bool wakes_for_nothing(uint64_t site);
 /* Whether an allocation that is asked for there fails: called by the library of allocations. */
 bool bohrbug_allocation_fails(uint64_t site);
 /* The same for what is done with a socket; if it fails, the connection is lost for both ends. */

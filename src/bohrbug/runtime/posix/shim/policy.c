@@ -100,14 +100,23 @@ static uint32_t drawn_value(uint32_t arity) {
     return 1 + (uint32_t)((bits & UINT32_MAX) * (arity - 1) >> 32);
 }
 
+/* What the plan says of a choice of the current task; NULL if it says nothing. */
+static const struct value_of_plan *value_of_plan(uint32_t number) {
+    const struct value_of_plan *values = TABLE(struct value_of_plan, values);
+    for (uint32_t i = 0; i < segment->values_length; i++)
+        if (values[i].name == current->name_in_plan && values[i].number == number) return &values[i];
+    return NULL;
+}
+
 /* As the plan says for that task; NONE if it says nothing. */
 static uint32_t planned_value(uint32_t arity) {
-    const struct value_of_plan *values = TABLE(struct value_of_plan, values);
-    current->choices++;
-    for (uint32_t i = 0; i < segment->values_length; i++)
-        if (values[i].name == current->name_in_plan && values[i].number == current->choices)
-            return values[i].value < arity ? values[i].value : NONE;
-    return NONE;
+    const struct value_of_plan *planned = value_of_plan(++current->choices);
+    return planned && planned->value < arity ? planned->value : NONE;
+}
+
+bool policy_has_value(void) {
+    bool has_values = segment->policy == SEGMENTS || segment->policy == ORDERED;
+    return has_values && value_of_plan(current->choices + 1);
 }
 
 uint32_t policy_value(uint32_t arity) {

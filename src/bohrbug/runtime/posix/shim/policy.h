@@ -16,6 +16,8 @@ uint32_t policy_choose(const struct options *options, uint32_t running, bool yie
                        uint32_t step);
 /* The value of a data choice of the running task: a number below `arity`. */
 uint32_t policy_value(uint32_t arity);
+/* Whether the plan has one for the next data choice of the running task. */
+bool policy_has_value(void);
 /* The step before which `running`, as long as it does not yield and the enabled ones stay the same, is
  * chosen each time without any other effect than what policy_skips does; `step`, which is behind the
  * prefix, if it is not known. */

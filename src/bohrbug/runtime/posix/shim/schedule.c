@@ -193,6 +193,12 @@ static uint32_t value_of_prefix(uint32_t arity, uint32_t step) {
     return policy_value(arity);
 }
 
+bool has_planned_value(void) {
+    if (segment->steps >= segment->prefix_length) return policy_has_value();
+    uint32_t wanted = TABLE(uint32_t, prefix)[segment->steps];
+    return wanted != NONE && wanted & VALUE_BIT;
+}
+
 uint32_t choose_value(uint32_t arity, uint32_t resource, uint64_t site) {
     uint32_t step = segment->steps;
     if (step >= segment->max_steps)

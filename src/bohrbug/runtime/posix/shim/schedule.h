@@ -76,6 +76,8 @@ void schedule_with_buffers(bool with);
 
 /* A data choice of the current task: a number below `arity`. */
 uint32_t choose_value(uint32_t arity, uint32_t resource, uint64_t site);
+/* Whether the plan has a value for the next data choice of the current task, if it is made now. */
+bool has_planned_value(void);
 /* A look that changed nothing; after many in a row the task is taken to wait, and yields. */
 void fruitless(uint64_t site);
 
