@@ -53,6 +53,8 @@ bool is_unseen(enum kind kind, uint32_t resource) {
     /* Making, using and destroying it; whoever waits without a timeout is left to be seen. */
     bool uses = kind == ACQUIRE || kind == TRY_ACQUIRE || kind == RELEASE || kind == CONTINUE ||
                 kind == SET;
-    return uses && (type == MUTEX || type == RWLOCK || type == SEMAPHORE || type == SPINLOCK ||
-                    type == ONCE);
+    bool is_lock = type == MUTEX || type == RWLOCK || type == SEMAPHORE || type == SPINLOCK ||
+                   type == ONCE;
+    /* Where another process finds it held, although nobody has said that it is for several. */
+    return uses && is_lock && !resource_in_shared_memory(&RESOURCES[resource]);
 }

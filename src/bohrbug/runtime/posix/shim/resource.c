@@ -15,10 +15,14 @@
 
 #define FIRST_SLOTS ((size_t)1 << 8)
 
+/* Whether other processes have the memory where a resource lies, too. */
+enum reach { UNKNOWN_REACH, OWN_MEMORY, SHARED_MEMORY };
+
 /* From address to index, by open addressing; of this process only. */
 struct slot {
     uint64_t address;
-    uint32_t index, used;
+    uint32_t index;
+    uint16_t used, reach;
 };
 
 static struct slot first_slots[FIRST_SLOTS];
@@ -142,6 +146,7 @@ static struct resource *enter(struct slot *slot, uint64_t address, struct resour
     slot->address = address;
     slot->index = resource_index(resource);
     slot->used = 1;
+    slot->reach = UNKNOWN_REACH;
     if (is_new_slot && ++slots.used * 2 > slots.mask) grow();
     note_seen((const void *)(uintptr_t)address, resource);
     return resource;
@@ -182,6 +187,16 @@ struct resource *resource_known(const void *address, enum type type) {
     const struct slot *slot = slot_of((uint64_t)(uintptr_t)address);
     if (!slot->used || slot->index == NONE || RESOURCES[slot->index].type != type) return NULL;
     return &RESOURCES[slot->index];
+}
+
+bool resource_in_shared_memory(const struct resource *resource) {
+    const void *address = (const void *)(uintptr_t)resource->address;
+    struct slot *slot = slot_of(key_of(address, (enum type)resource->type));
+    uint64_t space, place;
+    if (!slot->used) return false;
+    if (slot->reach == UNKNOWN_REACH)
+        slot->reach = shared_place(resource->address, &space, &place) ? SHARED_MEMORY : OWN_MEMORY;
+    return slot->reach == SHARED_MEMORY;
 }
 
 struct resource *resource_of_memory(const void *address, enum type type) {

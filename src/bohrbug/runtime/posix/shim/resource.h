@@ -32,6 +32,8 @@ struct resource *resource_at(const void *address, enum type type, bool shared, u
                              bool *is_new);
 /* The resource at an address if there is one of that type; or NULL. */
 struct resource *resource_known(const void *address, enum type type);
+/* Whether one that counts as private lies in memory that other processes may have. */
+bool resource_in_shared_memory(const struct resource *resource);
 /* The same of memory that was accessed, by plain or by atomic operations (VARIABLE, ATOMIC). */
 struct resource *resource_of_memory(const void *address, enum type type);
 /* The space of faults, among those of resources that are named. */
