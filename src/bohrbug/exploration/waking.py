@@ -13,7 +13,6 @@ from bohrbug.exploration.ongoing import Ongoing
 from bohrbug.exploration.platform import Platform
 from bohrbug.exploration.spending import Spending
 from bohrbug.model.plan import Choice, Plan
-from bohrbug.model.site import site_of
 from bohrbug.model.trace import Trace
 
 WAKING = "spurious wake-ups"
@@ -53,7 +52,7 @@ class Waking:
             return
         self._seen += 1
         for step in self._platform.spurious_wakes(trace):
-            place = site_of(trace.operations[step].place)
+            place = trace.operations[step].place
             plans = self._waits.setdefault(place, [])
             if len(plans) + self._tried.get(place, 0) < TRIES:
                 plans.append((*trace.choices[: step + 1], 1))
