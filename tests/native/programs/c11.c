@@ -43,7 +43,9 @@ int main(void) {
     timespec_get(&until, TIME_UTC);
     until.tv_sec += 1;
     mtx_lock(&mutex);
-    if (cnd_timedwait(&changed, &mutex, &until) != thrd_timedout) return 3;
+    int result;
+    while ((result = cnd_timedwait(&changed, &mutex, &until)) == thrd_success) continue;
+    if (result != thrd_timedout) return 3;
     mtx_unlock(&mutex);
     thrd_sleep(&(struct timespec){2, 0}, NULL);
     timespec_get(&now, TIME_UTC);

@@ -105,17 +105,22 @@ static void conditions(void) {
     pthread_condattr_t attributes;
     pthread_cond_t other;
     struct timespec until = soon(CLOCK_REALTIME);
+    int result;
     CHECK(pthread_mutex_lock(&plain) == 0);
-    CHECK(pthread_cond_timedwait(&condition, &plain, &until) == ETIMEDOUT);
+    /* It may wake for nothing. */
+    while (!(result = pthread_cond_timedwait(&condition, &plain, &until))) continue;
+    CHECK(result == ETIMEDOUT);
     until = soon(CLOCK_MONOTONIC);
-    CHECK(pthread_cond_clockwait(&condition, &plain, CLOCK_MONOTONIC, &until) == ETIMEDOUT);
+    while (!(result = pthread_cond_clockwait(&condition, &plain, CLOCK_MONOTONIC, &until))) continue;
+    CHECK(result == ETIMEDOUT);
     until.tv_nsec = -1;
     CHECK(pthread_cond_timedwait(&condition, &plain, &until) == EINVAL);
     pthread_condattr_init(&attributes);
     pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
     CHECK(pthread_cond_init(&other, &attributes) == 0);
     until = soon(CLOCK_MONOTONIC);
-    CHECK(pthread_cond_timedwait(&other, &plain, &until) == ETIMEDOUT);
+    while (!(result = pthread_cond_timedwait(&other, &plain, &until))) continue;
+    CHECK(result == ETIMEDOUT);
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
     CHECK(now.tv_sec >= until.tv_sec);
