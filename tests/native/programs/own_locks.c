@@ -12,13 +12,15 @@ static void use(pthread_mutex_t *mutex, int times) {
 }
 
 int main(void) {
-    pthread_mutex_t *mutex = mmap(NULL, sizeof *mutex, PROT_READ | PROT_WRITE,
-                                  MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    int kind = MAP_PRIVATE;
     pthread_mutexattr_t attributes;
     pthread_mutexattr_init(&attributes);
 #ifdef SHARED
+    kind = MAP_SHARED;
     pthread_mutexattr_setpshared(&attributes, PTHREAD_PROCESS_SHARED);
 #endif
+    pthread_mutex_t *mutex =
+        mmap(NULL, sizeof *mutex, PROT_READ | PROT_WRITE, kind | MAP_ANONYMOUS, -1, 0);
     pthread_mutex_init(mutex, &attributes);
     pid_t child = fork();
     use(mutex, child ? 1 : 50);
