@@ -425,7 +425,9 @@ class Explorer:
         result.tasks = max(result.tasks, executed.tasks)
         result.virtual_seconds = max(result.virtual_seconds, trace.virtual_time)
         where = trace.divergence
-        if where is not None and not executed.nudged and not trace.plan.foresaw(where.step):
+        is_strange = where is not None and not trace.plan.foresaw(where.step)
+        # There may be more scheduling points than where such a plan comes from.
+        if is_strange and not executed.nudged and not self.waking.is_under_way:
             self.caveats.note_divergence(1, divergence_words(trace))
         if trace.uncontrolled.counts:
             self.caveats.note_uncontrolled(trace.uncontrolled.counts)

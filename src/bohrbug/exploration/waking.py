@@ -54,8 +54,9 @@ class Waking:
         for step in self._platform.spurious_wakes(trace):
             place = trace.operations[step].place
             plans = self._waits.setdefault(place, [])
-            if len(plans) + self._tried.get(place, 0) < TRIES:
-                plans.append((*trace.choices[: step + 1], 1))
+            plans.append((*trace.choices[: step + 1], 1))
+            # The newest ones: an access may have become a scheduling point since the others.
+            del plans[: max(len(plans) + self._tried.get(place, 0) - TRIES, 0)]
 
     def forget(self) -> None:
         """Drop what was seen: there are more scheduling points now, and other choices."""
