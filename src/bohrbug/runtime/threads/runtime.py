@@ -66,6 +66,7 @@ from bohrbug.runtime.threads.rewrite.place import Place
 from bohrbug.runtime.threads.rewrite.scope import Scope
 from bohrbug.runtime.threads.settings import Settings
 from bohrbug.runtime.threads.shared_test_state import SharedTestState
+from bohrbug.runtime.threads.unraisable import fall_silent, hear_again
 from bohrbug.runtime.threads.watchdog import Watchdog, lasting_watchdog
 
 RARE_WATCHED = 40
@@ -140,6 +141,7 @@ class ThreadsRuntime:
         self._let_go = let_go
         # The last execution failed: frames of its traceback may keep its objects alive.
         self._has_left_frames = False
+        self._was_cut_short = False
         self._settings = settings
         self.level = level
         self.discovers = level is not Level.SYNC
@@ -234,6 +236,7 @@ class ThreadsRuntime:
         if self._is_frozen:
             # Cheap, as everything older is; otherwise it would pile up from test to test.
             gc.collect()
+        hear_again()
         # Before the collector finds the frozen objects again, which need no scan.
         self._otherwise.close()
         self._instrumentation.restore()
@@ -383,6 +386,7 @@ class ThreadsRuntime:
             self._tell_breakers(breakers or conditions.gil)
             self._points.use(conditions.points)
         self._shared.names.origin = conditions.origin
+        hear_again()
         execution = Execution(plan, self._settings, self._shared)
         if breakers:
             execution.watch_breakers()
@@ -410,6 +414,9 @@ class ThreadsRuntime:
                 execution.interruptions = Interruptions(execution, variables, detector)
             deaths = Deaths(execution, variables, self._points.places)
         trace = self._carry_out(execution)
+        self._was_cut_short |= trace.outcome.is_failure
+        if self._was_cut_short:
+            fall_silent()
         if execution.loops is not None:
             execution.loops.of_trio.end_runs()
         self._has_left_frames = trace.outcome.is_failure
