@@ -19,6 +19,12 @@ _USED = re.compile(
 )
 
 
+_MODULES = frozenset(
+    {"asyncio", "anyio", "trio", "futures", "concurrent.futures", "connection", "os"}
+)
+"""Of which functions are called as methods of the others are: ``asyncio.wait(tasks)``."""
+
+
 def assigned_name(site: Site) -> str:
     """The name of what is made at a place: ``Account.lock`` for ``self.lock = Lock()``.
 
@@ -55,6 +61,8 @@ def used_name(site: Site) -> str:
     if len(names) != 1:
         return ""
     (found,) = names
+    if found[1] in _MODULES:
+        return ""
     return qualified(found[0] or found[1], site.function)
 
 

@@ -103,7 +103,8 @@ def _unfinished_of_asyncio(loops: LoopTasks) -> list[Awaiting]:
         )
         if not holders:
             holders = tuple(_members(owner, loops))
-        primitive = "" if owner is None or holders else type(owner).__name__
+        is_primitive = owner is not None and type(owner) is not set and not holders
+        primitive = type(owner).__name__ if is_primitive else ""
         what = primitive or (OTHERS_END if holders else "a future")
         label = _end_of(holders) if what is OTHERS_END else what
         stack = tuple(Frame(site_in(each.f_code, max(each.f_lasti, 0))) for each in frames)
@@ -119,10 +120,10 @@ def _unfinished_of_asyncio(loops: LoopTasks) -> list[Awaiting]:
 
 
 def _members(owner: Any, loops: LoopTasks) -> list[TaskId]:
-    """The tasks of a group, asyncio's or anyio's, that have not ended."""
-    if not type(owner).__name__.endswith("TaskGroup"):
-        return []
-    tasks = [loops.known(each) for each in getattr(owner, "_tasks", ()) if not each.done()]
+    """The tasks of a group, asyncio's or anyio's, or of a set, that have not ended."""
+    is_group = type(owner).__name__.endswith("TaskGroup")
+    awaited = getattr(owner, "_tasks", ()) if is_group else owner if type(owner) is set else ()
+    tasks = [loops.known(each) for each in awaited if not each.done()]
     return sorted((task.id for task in tasks if task is not None), key=_in_order)
 
 
@@ -251,7 +252,8 @@ def _standing_of(coroutine: Any) -> tuple[list[FrameType], Any, Any, str]:
     Returns:
         Their frames up to what asyncio does for them, the innermost last; where the program's
         own part of them stands; and the object of which that calls a method, be it asyncio's or
-        that of a layer above, with the method's name: ``None`` if it calls none.
+        that of a layer above, with the method's name: ``None`` if it calls none. The futures of
+        ``asyncio.wait()`` are such an object, too.
     """
     own = own_frames(coroutine)[-1:]
     if not own:
@@ -263,7 +265,8 @@ def _standing_of(coroutine: Any) -> tuple[list[FrameType], Any, Any, str]:
     place = own[0].f_code, max(own[0].f_lasti, 0)
     if called is None:
         return shown, place, None, ""
-    return shown, place, called.f_locals.get("self"), called.f_code.co_name
+    variables = called.f_locals
+    return shown, place, variables.get("self", variables.get("fs")), called.f_code.co_name
 
 
 def _last_step(execution: Execution, task: Task) -> int:
