@@ -20,11 +20,11 @@ ASYNC_PLUGINS = ("asyncio", "anyio", "trio", "aiohttp")
 
 
 def left_out(*plugins: str) -> str:
-    """Options of pytest that leave out plugins, beside that of hypothesis.
+    """Options of pytest that leave out plugins, beside those of hypothesis and pyfakefs.
 
     These take longer to load than most tests of whole commands run.
     """
-    return " ".join(f"-p no:{name}" for name in ("hypothesispytest", *plugins))
+    return " ".join(f"-p no:{name}" for name in ("hypothesispytest", "fakefs", *plugins))
 
 
 SECONDS = 120

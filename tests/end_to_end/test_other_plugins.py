@@ -243,7 +243,7 @@ def test_fake_files(folder: Folder) -> None:
     """pyfakefs replaces the functions for files in every module that has them."""
     folder.write("test_files.py", FAKE_FILES)
     limits = ("--bohrbug-executions=15", "--bohrbug-seconds=none")
-    done = folder.pytest("--bohrbug", "-v", *limits)
+    done = folder.pytest("--bohrbug", "-v", *limits, PYTEST_ADDOPTS="")
     assert "1 failed, 1 passed" in done.out, done.out
     assert "test_locked PASSED" in done.out
     assert "assert [1, 1] == [1]" in done.out
