@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import abc
+import asyncio
 import contextlib
 import copyreg
 import csv
@@ -37,6 +38,7 @@ from bohrbug.runtime.threads.rewrite import (
     actions,
     builtins_table,
     functions_table,
+    hooks,
     library_table,
     unknown,
 )
@@ -302,6 +304,27 @@ def test_what_an_unknown_function_reaches() -> None:
 def test_no_more_is_looked_at_than_a_call_is_worth() -> None:
     things = [[number] for number in range(2 * unknown.MOST_REACHED)]
     assert len(list(unknown.reached([things], is_write=False))) == unknown.MOST_REACHED
+
+
+def test_what_unknown_code_reaches_is_looked_for_once_somebody_is_told() -> None:
+    answers: list[bool] = []
+
+    def with_a_thread() -> None:
+        answers.append(hooks.passes_on())
+        threading.Thread(target=int).start()
+        answers.append(hooks.passes_on())
+
+    async def in_a_loop() -> None:
+        # A single thread, but steps of tasks are answers of all the same.
+        await asyncio.sleep(0)
+        answers.append(hooks.passes_on())
+
+    bohrbug.explore(with_a_thread, executions=2)
+    assert answers[:2] == [False, True]
+    answers.clear()
+    bohrbug.explore(lambda: asyncio.run(in_a_loop()), executions=2)
+    assert any(answers)
+    assert not hooks.passes_on()
 
 
 def _two_checksums(guarded: bool) -> None:

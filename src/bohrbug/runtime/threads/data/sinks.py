@@ -35,6 +35,11 @@ class _Joining:
     _execution: Any
     _points: dict[int, Any]
 
+    @property
+    def passes_on(self) -> bool:
+        """Whether what is told comes to anybody."""
+        return self.enabled
+
     def join(self, place: Place) -> bool:
         """What is told from here on is one step; see :func:`.hooks.in_one_step`."""
         if not self.enabled or id(place) not in self._points or is_unseen():
@@ -76,6 +81,11 @@ class AroundSink:
     @enabled.setter
     def enabled(self, value: bool) -> None:
         self._usual.enabled = value
+
+    @property
+    def passes_on(self) -> bool:
+        """See :class:`_Joining`."""
+        return bool(self._usual.passes_on)
 
 
 class WatchingSink(_Joining):

@@ -343,6 +343,11 @@ class LoggingSink(AroundSink):
         super().__init__(usual)
         self._log = log
 
+    @property
+    def passes_on(self) -> bool:
+        """See :class:`~bohrbug.runtime.threads.data.sinks.AroundSink`."""
+        return super().passes_on or self._log.running() is not None
+
     def attribute(self, owner: Any, name: str, is_write: bool, place: Any) -> None:
         """See :class:`~bohrbug.runtime.threads.data.sinks.WatchingSink`."""
         self._usual.attribute(owner, name, is_write, place)

@@ -170,7 +170,7 @@ def set_sink(sink: AccessSink | None) -> None:
 
 def passes_on() -> bool:
     """Whether what is told comes to anybody: not before there is a second task."""
-    return _sink is not None and getattr(_sink, "enabled", True)
+    return _sink is not None and getattr(_sink, "passes_on", True)
 
 
 class Globals:
