@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
+from types import BuiltinFunctionType
 from typing import Any
 
 
@@ -16,7 +17,7 @@ class Function:
 
     def __init__(self, function: Callable[..., Any], original: Any) -> None:
         functools.update_wrapper(self, original)
-        self._class = type(original)
+        self._class = BuiltinFunctionType if type(original) is BuiltinFunctionType else Function
         # References to the original itself become some to what stands for it.
         self.identity_of_original = id(original)
         self._function = function
@@ -25,7 +26,10 @@ class Function:
 
     @property  # type: ignore[misc]
     def __class__(self) -> type:
-        """What the original is to ``isinstance``: pyfakefs asks before it replaces ``open``."""
+        """For ``isinstance``: pyfakefs replaces ``open`` only if that is a builtin function.
+
+        What replaces a function in Python has no code to be looked at, and is none itself.
+        """
         return self._class
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
