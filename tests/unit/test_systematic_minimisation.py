@@ -11,10 +11,11 @@ import pytest
 import bohrbug
 from bohrbug import Interpreter
 from bohrbug.exploration import findings
+from bohrbug.exploration.minimisation import systematic
 from bohrbug.exploration.minimisation.budget import Budget
-from bohrbug.exploration.minimisation.systematic import Looked, fewest_preemptions
+from bohrbug.exploration.minimisation.systematic import Looked, at_random, fewest_preemptions
 from bohrbug.model.operation import Site
-from bohrbug.model.outcome import Frame, Outcome, OutcomeKind
+from bohrbug.model.outcome import PASSED, Frame, Outcome, OutcomeKind
 from bohrbug.model.plan import Plan
 from bohrbug.model.trace import Trace
 from tests.simulated import execute, tasks, writes
@@ -118,7 +119,7 @@ def test_the_search_ends_with_its_budget() -> None:
         made.append(plan)
         return Trace(plan=plan)
 
-    assert fewest_preemptions(passes, FAILED.is_like, 2, Budget(1)) == (None, False)
+    assert fewest_preemptions(passes, FAILED.is_like, 2, Budget(1)).found is None
     assert len(made) == 1
 
 
@@ -140,6 +141,29 @@ def test_a_search_that_found_nothing_says_whether_it_came_to_its_end() -> None:
 
     assert look(0, 100) == look(1, 100) == (None, True)
     assert look(1, 3) == (None, False)
+
+
+def test_a_few_schedules_are_drawn_at_random() -> None:
+    made: list[Plan] = []
+
+    def execute_once(plan: Plan) -> Trace:
+        made.append(plan)
+        return Trace(plan=plan, outcome=FAILED if len(made) == 3 else PASSED)
+
+    found = at_random(execute_once, FAILED.is_like, Budget(40))
+    assert found is not None and found.plan is made[2]
+    budget = Budget(40)
+    made[:] = [Plan()] * 3
+    assert at_random(execute_once, FAILED.is_like, budget) is None
+    assert (len(made), budget.executions) == (13, 30)
+
+
+def test_random_schedules_may_show_that_the_gil_does_not_help(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(systematic, "fewest_preemptions", lambda *_: Looked(None, True))
+    (failure,) = bohrbug.explore(writes_around_a_call, strategy="rff").failures
+    assert failure.interpreter is Interpreter.ANOTHER_SCHEDULE
 
 
 def test_without_the_budget_to_look_for_others_only_this_schedule_is_spoken_of(

@@ -1,4 +1,4 @@
-"""Looking for a failure among all schedules with few preemptions, not only near one that fails."""
+"""Looking for a failure among other schedules, and not only near one that fails."""
 
 from __future__ import annotations
 
@@ -9,10 +9,15 @@ from bohrbug.exploration.minimisation.budget import Budget
 from bohrbug.exploration.minimisation.preemptions import Execute
 from bohrbug.model.outcome import Outcome
 from bohrbug.model.trace import Trace
+from bohrbug.search.pos import PartialOrderSampling
 from bohrbug.search.preemption_bounding import PreemptionBounding
+from bohrbug.search.strategy import Strategy
 
 MOST_FOR_FEWER = 50
 """Executions in which fewer preemptions are looked for than minimising has left."""
+
+MOST_AT_RANDOM = 20
+"""Executions in which a failure is looked for at random: most fail soon, or hardly ever."""
 
 
 class Looked(NamedTuple):
@@ -39,13 +44,37 @@ def fewest_preemptions(
         budget: what may be spent.
     """
     search = PreemptionBounding(bound)
+    found = _first(search, execute, is_wanted, budget)
+    to_the_end = found is not None or search.complete or search.completed is not None
+    return Looked(found, to_the_end)
+
+
+def at_random(
+    execute: Execute, is_wanted: Callable[[Outcome], bool], budget: Budget
+) -> Trace | None:
+    """An execution that fails in a certain way, among a few that are drawn.
+
+    Parameters:
+        execute: executes a plan.
+        is_wanted: whether an outcome is such a failure.
+        budget: what may be spent; at most a quarter of its executions is.
+    """
+    executions = min(MOST_AT_RANDOM, budget.executions // 4)
+    budget.executions -= executions
+    share = Budget(executions, budget.until)
+    return _first(PartialOrderSampling(executions=executions), execute, is_wanted, share)
+
+
+def _first(
+    search: Strategy, execute: Execute, is_wanted: Callable[[Outcome], bool], budget: Budget
+) -> Trace | None:
     while not budget.is_spent():
         budget.executions -= 1
         plan = search.next_plan()
         if plan is None:
-            return Looked(None, search.complete or search.completed is not None)
+            return None
         trace = execute(plan)
         if is_wanted(trace.outcome) and trace.divergence is None:
-            return Looked(trace, True)
+            return trace
         search.observe(trace)
-    return Looked(None, False)
+    return None

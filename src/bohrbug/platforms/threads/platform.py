@@ -145,14 +145,15 @@ class ThreadsPlatform(Platform):
         # What has turned out to be racy since it was found may be where such a build can switch.
         gil = replace(conditions, gil=True, points=conditions.points | points)
         # Loaded with the first failure that needs it.
-        from bohrbug.exploration.minimisation.systematic import fewest_preemptions
+        from bohrbug.exploration.minimisation.systematic import at_random, fewest_preemptions
 
-        other, to_the_end = fewest_preemptions(
-            lambda plan: runtime.execute(plan.under(gil), learn=False).trace,
-            failure.outcome.is_like,
-            len(trace.preemptions()),
-            budget,
-        )
+        def execute(plan: Plan) -> Trace:
+            return runtime.execute(plan.under(gil), learn=False).trace
+
+        is_wanted, most = failure.outcome.is_like, len(trace.preemptions())
+        if at_random(execute, is_wanted, budget) is not None:
+            return Interpreter.ANOTHER_SCHEDULE
+        other, to_the_end = fewest_preemptions(execute, is_wanted, most, budget)
         if other is not None:
             return Interpreter.ANOTHER_SCHEDULE
         return Interpreter.FREE_THREADED if to_the_end else Interpreter.THIS_SCHEDULE
