@@ -247,3 +247,31 @@ def test_fake_files(folder: Folder) -> None:
     assert "1 failed, 1 passed" in done.out, done.out
     assert "test_locked PASSED" in done.out
     assert "assert [1, 1] == [1]" in done.out
+
+
+PATCHED_BY_GEVENT = """
+import sys
+import types
+
+sys.modules["gevent.monkey"] = types.SimpleNamespace(saved={"threading": {}})
+
+
+def test_one():
+    pass
+
+
+def test_two():
+    assert not sys.modules["gevent.monkey"].saved
+"""
+
+
+def test_what_gevent_has_patched_runs_once_and_says_so(folder: Folder) -> None:
+    folder.write("test_patched.py", PATCHED_BY_GEVENT)
+    done = folder.pytest("--bohrbug")
+    assert "1 failed, 1 passed" in done.out, done.out
+    assert "not explored: 2 tests, gevent.monkey has replaced parts of the standard library" in (
+        done.out
+    )
+    done = folder.bohrbug("run", "test_patched.py:test_one")
+    assert done.code == 2
+    assert "test_patched.py:test_one can't be explored: gevent.monkey has replaced" in done.err

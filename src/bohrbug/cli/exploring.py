@@ -6,8 +6,8 @@ import json
 import os
 import shlex
 import sys
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Generator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -43,6 +43,7 @@ from bohrbug.platforms.threads.replaying import replay
 from bohrbug.platforms.threads.sights import sights_in_replay
 from bohrbug.report.progress import ProgressLine
 from bohrbug.report.text import render_result
+from bohrbug.runtime.threads.foreign_greenlets import NotControlledError
 from bohrbug.runtime.threads.runtime import ThreadsRuntime
 from bohrbug.settings import (
     BY_NAME,
@@ -183,6 +184,15 @@ def showing_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return command
 
 
+@contextmanager
+def _refusing(test: str) -> Generator[None]:
+    """Exit if it turns out that the threads of a test can't be controlled."""
+    try:
+        yield
+    except NotControlledError as error:
+        usage_error(f"{test} can't be explored: {error}")
+
+
 def explore(
     test: Callable[[], object], subject: Subject, store: ExplorationStore, showing: OutputOptions
 ) -> NoReturn:
@@ -191,7 +201,10 @@ def explore(
     output = OutputKeeper(test, show=verbose and not as_json)
     page = ResultPage(showing.html)
     with CleanProcess(partial(_seen_afresh, test, subject.options)) as clean:
-        with ProgressLine(Console(file=sys.stderr), silent=showing.quiet or as_json) as line:
+        with (
+            _refusing(subject.test),
+            ProgressLine(Console(file=sys.stderr), silent=showing.quiet or as_json) as line,
+        ):
             progress = page.following(line.update)
             surroundings = Surroundings(progress, lambda _: _give_up(store), keeper=store)
             explorer = explorer_of(output, subject.test, subject.options, surroundings)

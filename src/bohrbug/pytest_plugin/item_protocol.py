@@ -27,6 +27,7 @@ from bohrbug.pytest_plugin.remembering import update_memory
 from bohrbug.pytest_plugin.session_budget import LEAST, SessionBudget
 from bohrbug.pytest_plugin.summary import ATTRIBUTE, report_data
 from bohrbug.pytest_plugin.target import target_of_item
+from bohrbug.runtime.threads.foreign_greenlets import NotControlledError
 from bohrbug.runtime.threads.loops.logged import AsyncioError
 
 if TYPE_CHECKING:
@@ -243,6 +244,9 @@ class ItemProtocol:
         try:
             with alarm.exploring(explorer.stop), one_tracer_for_all_tasks(), foreign_loops:
                 result = explorer.explore()
+        except NotControlledError as error:
+            self._has_to_run_as_always(str(error))
+            return
         except ResumeError:
             assert self._earlier is not None
             self._wait(replace(self._earlier, loaded=None))

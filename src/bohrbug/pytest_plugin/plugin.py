@@ -20,6 +20,7 @@ from bohrbug.pytest_plugin.session import Session
 from bohrbug.pytest_plugin.summary import ATTRIBUTE, Summary
 from bohrbug.pytest_plugin.target import argument_for, is_target
 from bohrbug.runtime.threads.control import controlled
+from bohrbug.runtime.threads.foreign_greenlets import why_not_controlled
 from bohrbug.runtime.threads.heap import pass_over
 from bohrbug.runtime.threads.installation import installation
 from bohrbug.runtime.threads.watchdog import lasting_watchdog
@@ -117,7 +118,7 @@ class BohrbugPlugin:
             return f"{type(item).__name__} is not a Python function"
         if internals.is_hypothesis_test(item):
             return "hypothesis draws other examples in each execution"
-        return async_items.why_as_always(item)
+        return async_items.why_as_always(item) or why_not_controlled() or None
 
     # -- other plugins -----------------------------------------------------------------
 

@@ -31,6 +31,7 @@ from bohrbug.monitors.witness import Witness
 from bohrbug.platforms.threads.explaining import ThreadExplainer
 from bohrbug.runtime.threads.execution import Execution
 from bohrbug.runtime.threads.finalizing import finalizes
+from bohrbug.runtime.threads.foreign_greenlets import check_that_threads_are_controlled
 from bohrbug.runtime.threads.loops.logged import TellingOfLogged, TellsOfLogged
 from bohrbug.runtime.threads.monitoring import Visitor
 from bohrbug.runtime.threads.rewrite.scope import Scope
@@ -228,8 +229,12 @@ def runtime_of(
         options: of them count which say what an execution is.
         invariant, let_go, begins_unseen: see :class:`ThreadsRuntime`.
         explainer: turns ends of executions into outcomes.
+
+    Raises:
+        NotControlledError: the threads of this program can't be controlled.
     """
     options.check_for_python()
+    check_that_threads_are_controlled()
     if not isinstance(function, TellsOfLogged):
         function = TellingOfLogged(function, options.asyncio_errors == "fail")
     return threads_runtime(

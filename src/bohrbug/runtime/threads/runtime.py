@@ -41,6 +41,7 @@ from bohrbug.runtime.threads.data.sinks import PointSink, SpinSink, WatchingSink
 from bohrbug.runtime.threads.data.variables import Variables
 from bohrbug.runtime.threads.deaths import Deaths
 from bohrbug.runtime.threads.execution import Execution
+from bohrbug.runtime.threads.foreign_greenlets import check_that_threads_are_controlled, note_hubs
 from bohrbug.runtime.threads.futures import lasting_executors
 from bohrbug.runtime.threads.handed_over import HandedOver, as_it_is
 from bohrbug.runtime.threads.installation import installation
@@ -420,6 +421,9 @@ class ThreadsRuntime:
         if execution.loops is not None:
             execution.loops.of_trio.end_runs()
         self._has_left_frames = trace.outcome.is_failure
+        # The first execution may have done so.
+        check_that_threads_are_controlled()
+        note_hubs(trace)
         for what in orders.taken():
             trace.uncontrolled.assume(what)
         if self._settings.cancel:
