@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import threading
+import time
 from collections.abc import Callable
 from types import SimpleNamespace
 
@@ -150,18 +152,25 @@ def test_a_few_schedules_are_drawn_at_random() -> None:
         made.append(plan)
         return Trace(plan=plan, outcome=FAILED if len(made) == 3 else PASSED)
 
-    found = at_random(execute_once, FAILED.is_like, Budget(40))
+    found = at_random(execute_once, FAILED.is_like, Budget(10))
     assert found is not None and found.plan is made[2]
-    budget = Budget(40)
     made[:] = [Plan()] * 3
-    assert at_random(execute_once, FAILED.is_like, budget) is None
-    assert (len(made), budget.executions) == (13, 30)
+    assert at_random(execute_once, FAILED.is_like, Budget(10)) is None
+    assert len(made) == 13
+
+
+def test_a_part_of_a_budget() -> None:
+    budget = Budget(8, until=math.inf)
+    part = budget.part(0.75)
+    assert (part.executions, part.until, budget.executions) == (6, math.inf, 2)
+    short = Budget(8, time.perf_counter() + 100)
+    assert 70 < short.part(0.75).until - time.perf_counter() < 76
 
 
 def test_random_schedules_may_show_that_the_gil_does_not_help(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(systematic, "fewest_preemptions", lambda *_: Looked(None, True))
+    monkeypatch.setattr(systematic, "fewest_preemptions", lambda *_: Looked(None, False))
     (failure,) = bohrbug.explore(writes_around_a_call, strategy="rff").failures
     assert failure.interpreter is Interpreter.ANOTHER_SCHEDULE
 

@@ -27,3 +27,10 @@ class Budget:
     def is_spent(self) -> bool:
         """Whether nothing is left."""
         return self.executions <= 0 or _now() >= self.until
+
+    def part(self, share: float) -> Budget:
+        """Take a share of what is left, which becomes less by so many executions."""
+        executions = round(self.executions * share)
+        self.executions -= executions
+        now = _now()
+        return Budget(executions, now + (self.until - now) * share)

@@ -16,9 +16,6 @@ from bohrbug.search.strategy import Strategy
 MOST_FOR_FEWER = 50
 """Executions in which fewer preemptions are looked for than minimising has left."""
 
-MOST_AT_RANDOM = 20
-"""Executions in which a failure is looked for at random: most fail soon, or hardly ever."""
-
 
 class Looked(NamedTuple):
     """What a search came to.
@@ -52,17 +49,17 @@ def fewest_preemptions(
 def at_random(
     execute: Execute, is_wanted: Callable[[Outcome], bool], budget: Budget
 ) -> Trace | None:
-    """An execution that fails in a certain way, among a few that are drawn.
+    """An execution that fails in a certain way, among some that are drawn.
+
+    Most failures are met soon in this way, or hardly ever.
 
     Parameters:
         execute: executes a plan.
         is_wanted: whether an outcome is such a failure.
-        budget: what may be spent; at most a quarter of its executions is.
+        budget: what may be spent.
     """
-    executions = min(MOST_AT_RANDOM, budget.executions // 4)
-    budget.executions -= executions
-    share = Budget(executions, budget.until)
-    return _first(PartialOrderSampling(executions=executions), execute, is_wanted, share)
+    search = PartialOrderSampling(executions=budget.executions)
+    return _first(search, execute, is_wanted, budget)
 
 
 def _first(

@@ -152,12 +152,18 @@ class ThreadsPlatform(Platform):
             return runtime.execute(plan.under(gil), learn=False).trace
 
         is_wanted, most = failure.outcome.is_like, len(trace.preemptions())
-        if at_random(execute, is_wanted, budget) is not None:
-            return Interpreter.ANOTHER_SCHEDULE
-        other, to_the_end = fewest_preemptions(execute, is_wanted, most, budget)
+        systematic = budget.part(_SYSTEMATIC)
+        other, to_the_end = fewest_preemptions(execute, is_wanted, most, systematic)
+        if not to_the_end:
+            # Of long programs it has seen the beginning only.
+            other = at_random(execute, is_wanted, budget)
         if other is not None:
             return Interpreter.ANOTHER_SCHEDULE
         return Interpreter.FREE_THREADED if to_the_end else Interpreter.THIS_SCHEDULE
+
+
+_SYSTEMATIC = 0.75
+"""The share of what may be spent on finding out about the GIL, before schedules are drawn."""
 
 
 class _Watched(WeakDetector):
