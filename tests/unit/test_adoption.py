@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import queue
 import threading
 import time
@@ -14,10 +15,12 @@ import pytest
 import bohrbug
 from bohrbug.exploration.verdicts import VerdictKind
 from bohrbug.runtime.threads import queues, thread_state
+from bohrbug.runtime.threads.adoption import Adoption
 from bohrbug.runtime.threads.installation import installation
 from bohrbug.runtime.threads.locks import RLock, lock
 from bohrbug.runtime.threads.namespaces import with_subclasses
 from bohrbug.runtime.threads.queues import RealSimpleQueue
+from bohrbug.runtime.threads.replacement import Function
 from bohrbug.runtime.threads.thread_state import RealLocal
 from tests.programs.together import together
 
@@ -154,3 +157,15 @@ def test_all_subclasses_are_found_once() -> None:
     found = with_subclasses(Base)
     assert len(found) == len({id(each) for each in found})
     assert {One, Other, Both} <= set(found)
+
+
+def test_what_stands_for_a_builtin_function_is_an_object_as_any_other() -> None:
+    """Though it says that it is a builtin function, which has to be made anew."""
+    holder: Any = Function(os.getpid, os.getpid)
+    original, replacement = object(), object()
+    holder.held = original
+    adoption = Adoption(set())
+    adoption.exchange([(original, replacement)], {id(original)}, [holder])
+    assert holder.held is replacement
+    adoption.restore()
+    assert holder.held is original

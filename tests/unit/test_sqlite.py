@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 import threading
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -208,7 +209,8 @@ def test_connections_that_tasks_make_have_names_of_their_own() -> None:
             return 0
 
     def use() -> None:
-        sqlite3.connect(":memory:").create_aggregate("total_of", 1, Sum)
+        with closing(sqlite3.connect(":memory:")) as connection:
+            connection.create_aggregate("total_of", 1, Sum)
 
     verdict = bohrbug.explore(lambda: together(use, use), seconds=None).verdict
     assert verdict.kind is VerdictKind.HOLDS

@@ -85,7 +85,8 @@ class Adoption:
         rebuilt = {
             id(holder): self._rebuilt(holder)
             for holder in changing
-            if isinstance(holder, _IMMUTABLE)
+            # By its type: what stands for a builtin function says that it is one.
+            if issubclass(type(holder), _IMMUTABLE)
         }
         self._replacements.update(
             (key, replacement) for key, replacement in rebuilt.items() if replacement is not None
@@ -124,7 +125,7 @@ class Adoption:
         """A copy of an immutable holder with the replacement inside, or ``None``."""
         rebuilt: Any = None
         original: Any = None
-        if isinstance(holder, types.BuiltinMethodType):
+        if type(holder) is types.BuiltinMethodType:
             original = holder.__self__
             replacement = self._replacements.get(id(original))
             if replacement is not None:

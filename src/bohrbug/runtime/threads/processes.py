@@ -337,7 +337,7 @@ def _deferring(handler: Any) -> Any:
     """What to install for a handler; handlers of ours and of the interpreter stay as they are."""
     if isinstance(handler, Deferring) or not callable(handler):
         return handler
-    if isinstance(handler, types.BuiltinFunctionType | signal.Handlers):
+    if type(handler) is types.BuiltinFunctionType or isinstance(handler, signal.Handlers):
         return handler
     if str(getattr(handler, "__module__", "")).partition(".")[0] == "bohrbug":
         return handler

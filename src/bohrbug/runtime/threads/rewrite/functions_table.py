@@ -97,7 +97,7 @@ def _functions() -> dict[Callable[..., Any], Effect]:
     ) -> None:
         for name in names.split():
             function = getattr(module, name, None)
-            if isinstance(function, BuiltinFunctionType):
+            if type(function) is BuiltinFunctionType:
                 effects[function] = Effect(
                     action, consumes, True, calls_back, by_value=by_value, at_once=at_once
                 )
@@ -186,5 +186,5 @@ def add_functions(module: ModuleType, names: str, action: str) -> None:
     """Effects of further functions, done to the first argument."""
     for name in names.split():
         function = getattr(module, name, None)
-        if isinstance(function, BuiltinFunctionType):
+        if type(function) is BuiltinFunctionType:
             FUNCTIONS[function] = Effect(action, (), True)
