@@ -23,6 +23,7 @@ LOADED = [
     ("gevent._hub_local", SimpleNamespace(get_hub_if_exists=lambda: None)),
     ("eventlet.hubs", SimpleNamespace(_threadlocal=threading.local())),
 ]
+ANOTHER_VERSION = [(name, SimpleNamespace()) for name, _ in LOADED]
 RUNNING = [
     ("gevent._hub_local", SimpleNamespace(get_hub_if_exists=object)),
     ("eventlet.hubs", SimpleNamespace(_threadlocal=SimpleNamespace(hub=object()))),
@@ -62,7 +63,10 @@ def test_greenlets_of_others_are_a_caveat(
     assert any(name.partition(".")[0] in caveat for caveat in verdict.caveats)
 
 
-def test_that_one_is_installed_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name, module in LOADED:
+@pytest.mark.parametrize("modules", [LOADED, ANOTHER_VERSION])
+def test_that_one_is_installed_changes_nothing(
+    modules: list[tuple[str, Any]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, module in modules:
         monkeypatch.setitem(sys.modules, name, module)
     assert bohrbug.explore(does_nothing).verdict.kind is VerdictKind.HOLDS

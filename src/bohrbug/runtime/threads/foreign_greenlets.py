@@ -29,11 +29,10 @@ def check_that_threads_are_controlled() -> None:
 
 def why_not_controlled() -> str:
     """Why the threads of this program can't be controlled; empty if they can be."""
-    gevent = sys.modules.get("gevent.monkey")
-    if gevent is not None and gevent.saved:
+    # Read with care: their versions differ, and one may be about to be imported.
+    if getattr(sys.modules.get("gevent.monkey"), "saved", None):
         return _words("gevent.monkey", "gevent")
-    eventlet = sys.modules.get("eventlet.patcher")
-    if eventlet is not None and eventlet.already_patched:
+    if getattr(sys.modules.get("eventlet.patcher"), "already_patched", None):
         return _words("eventlet.monkey_patch", "eventlet")
     return ""
 
@@ -47,9 +46,9 @@ def _words(patch: str, library: str) -> str:
 
 def note_hubs(trace: Trace) -> None:
     """After an execution: note whose greenlets may have run in it."""
-    local = sys.modules.get("gevent._hub_local")
-    if local is not None and local.get_hub_if_exists() is not None:
+    hub_of_gevent = getattr(sys.modules.get("gevent._hub_local"), "get_hub_if_exists", None)
+    if hub_of_gevent is not None and hub_of_gevent() is not None:
         trace.uncontrolled.note(NOTE.format("gevent"))
-    hubs = sys.modules.get("eventlet.hubs")
-    if hubs is not None and getattr(hubs._threadlocal, "hub", None) is not None:
+    of_eventlet = getattr(sys.modules.get("eventlet.hubs"), "_threadlocal", None)
+    if getattr(of_eventlet, "hub", None) is not None:
         trace.uncontrolled.note(NOTE.format("eventlet"))
