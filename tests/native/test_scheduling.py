@@ -9,11 +9,12 @@ from pathlib import Path
 
 import pytest
 
+from bohrbug.exploration.verdicts import VerdictKind
 from bohrbug.model.conditions import ORDINARY, Conditions
 from bohrbug.model.outcome import OutcomeKind
 from bohrbug.model.plan import NonPreemptive, Plan, Priorities, Segments, UniformRandom
 from bohrbug.model.trace import Trace
-from tests.native.exploring import runtime_for
+from tests.native.exploring import explored, runtime_for
 
 Build = Callable[..., Path]
 
@@ -134,3 +135,17 @@ def test_pct_changes_as_often_as_its_depth_says(native_build: Build, depth: int)
     changes = [changes_of_control(trace) for trace in executed(native_build, "ALIKE", *plans)]
     # A change may also fall on a step of the root, or on one before which nobody else is there.
     assert max(changes) == depth - 1
+
+
+@pytest.mark.parametrize("flag", ["-O0", "-O2"])
+def test_who_counts_its_rounds_may_come_to_an_end(native_build: Build, flag: str) -> None:
+    result = explored(native_build("in_turn.c", flag), executions=1)
+    assert not result.failures
+    assert result.verdict.kind is VerdictKind.INCONCLUSIVE
+    assert "after 20,000 steps, and it still comes further" in result.verdict.reason
+
+
+@pytest.mark.parametrize("flag", ["-O0", "-O2"])
+def test_who_goes_round_as_before_never_will(native_build: Build, flag: str) -> None:
+    result = explored(native_build("in_turn.c", flag, "-DFOREVER"), executions=1)
+    assert [failure.outcome.kind for failure in result.failures] == [OutcomeKind.LIVELOCK]

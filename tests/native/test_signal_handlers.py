@@ -9,6 +9,7 @@ import pytest
 
 from bohrbug.exploration.verdicts import VerdictKind
 from bohrbug.model.outcome import OutcomeKind
+from bohrbug.runtime.posix.trace_reading import SIGNAL_HANDLERS
 from tests.native.exploring import explored
 
 Build = Callable[..., Path]
@@ -72,3 +73,25 @@ def test_a_handler_ends_calls_that_are_never_restarted(native_build: Build, wait
     [failure] = explored(native_build("signal_handlers.c"), wait, executions=100).failures
     assert failure.outcome.kind is OutcomeKind.ASSERTION
     assert failure.confirmed == 3
+
+
+def test_that_signals_come_at_scheduling_points_is_a_condition(native_build: Build) -> None:
+    verdict = explored(native_build("handler_disturbs.c"), strategy="dfs", predict=0).verdict
+    assert verdict.kind is VerdictKind.HOLDS
+    assert verdict.conditions.taking == (SIGNAL_HANDLERS,)
+
+
+@pytest.mark.parametrize(
+    ("program", "flags", "argument"),
+    [
+        pytest.param("handler_disturbs.c", (), "raise", id="of the thread itself"),
+        pytest.param("missed_signals.c", ("-DHELD",), "poll", id="only while it waits"),
+    ],
+)
+def test_where_signals_come_at_one_place_only_it_is_none(
+    native_build: Build, program: str, flags: tuple[str, ...], argument: str
+) -> None:
+    built = native_build(program, *flags)
+    verdict = explored(built, argument, strategy="dfs", predict=0).verdict
+    assert verdict.kind is VerdictKind.HOLDS
+    assert SIGNAL_HANDLERS not in verdict.conditions.taking

@@ -25,6 +25,9 @@ of_each_way = pytest.mark.parametrize(
     ("way", "level"), [("sched_yield", "-O0"), *((way, "-O2") for way in WAYS)]
 )
 
+UNHEEDED = 7
+"""Yields that hold nobody back, as UNHEEDED_YIELDS in fairness.c."""
+
 STEPS = (("0", 5), ("0.1", 1), ("0.2", 500), ("0.1", 500))
 """Both have begun; from then on who looks goes on as long as it may."""
 
@@ -55,15 +58,15 @@ def rounds_before_the_other(trace: Trace) -> int:
 def test_who_counts_its_tries_may_go_on_a_few_times(
     native_build: Build, way: str, level: str
 ) -> None:
-    trace = executed(native_build, way, 3, level, STEPS)
+    trace = executed(native_build, way, UNHEEDED, level, STEPS)
     assert trace.outcome.kind is OutcomeKind.CRASH
     assert not assumed(trace)
 
 
 @of_each_way
 def test_who_is_held_back_then_is_a_condition(native_build: Build, way: str, level: str) -> None:
-    trace = executed(native_build, way, 5, level, STEPS)
-    assert rounds_before_the_other(trace) == 4
+    trace = executed(native_build, way, UNHEEDED + 2, level, STEPS)
+    assert rounds_before_the_other(trace) == UNHEEDED + 1
     assert assumed(trace) == [REPEATED_YIELDS]
 
 
@@ -86,16 +89,16 @@ def looked(build: Build, *flags: str) -> Trace:
 
 
 def test_who_counts_its_looks_may_go_on_a_few_times(native_build: Build) -> None:
-    trace = looked(native_build, f"-DROUNDS={4 * MADE_TO_YIELD - 1}")
+    trace = looked(native_build, f"-DROUNDS={(UNHEEDED + 1) * MADE_TO_YIELD - 1}")
     assert trace.outcome.kind is OutcomeKind.CRASH
-    assert trace.yielded.count(True) == 3
+    assert trace.yielded.count(True) == UNHEEDED
     assert not assumed(trace)
 
 
 def test_who_looks_is_held_back_then(native_build: Build) -> None:
-    trace = looked(native_build, f"-DROUNDS={5 * MADE_TO_YIELD}")
+    trace = looked(native_build, f"-DROUNDS={(UNHEEDED + 2) * MADE_TO_YIELD}")
     assert trace.outcome.kind is OutcomeKind.PASSED
-    assert trace.yielded.count(True) == 4
+    assert trace.yielded.count(True) == UNHEEDED + 1
     assert assumed(trace) == [REPEATED_YIELDS]
 
 

@@ -13,7 +13,7 @@ from bohrbug.exploration.replaying import Replay, repeated
 from bohrbug.exploration.reproduction import Reproduction
 from bohrbug.exploration.saving import Keeper
 from bohrbug.exploration.surroundings import Surroundings
-from bohrbug.model.conditions import TSO
+from bohrbug.model.conditions import SC
 from bohrbug.model.native_resources import CONDITION
 from bohrbug.model.operation import WAIT
 from bohrbug.model.outcome import Race
@@ -51,10 +51,10 @@ def runtime_of(
     Raises:
         UnsupportedError: it can't be controlled.
     """
-    if options.memory == TSO and (command.watch or command.sample or options.level == "sync"):
+    if options.memory != SC and (command.watch or command.sample or options.level == "sync"):
         raise UnsupportedError(
-            "--memory tso needs to see all accesses to memory: without --level sync, --watch and "
-            "--sample-accesses"
+            f"--memory {options.memory} needs to see all accesses to memory: without --level sync, "
+            "--watch and --sample-accesses"
         )
     expectation = Expectation(
         command.exit_code, command.same_output, command.check, check_seconds=options.hang_seconds

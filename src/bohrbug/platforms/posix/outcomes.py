@@ -11,7 +11,7 @@ from pathlib import Path
 from bohrbug.model.outcome import ASKED, PASSED, Outcome, OutcomeKind
 from bohrbug.model.plan import Plan
 from bohrbug.model.trace import Trace
-from bohrbug.monitors.outcomes import step_limit_outcome, stuck_outcome
+from bohrbug.monitors.outcomes import step_limit_outcome, stuck_outcome, unfinished_outcome
 from bohrbug.platforms.posix.checking import outcome_of_check
 from bohrbug.runtime.posix import layout
 from bohrbug.runtime.posix.ended import Ended, Printed
@@ -105,6 +105,8 @@ class NativeExplainer:
                 return stuck_outcome(reading.blocked(), False, ())
             case layout.STEP_LIMIT:
                 return step_limit_outcome(trace, False)
+            case layout.COMES_FURTHER:
+                return unfinished_outcome(trace, False, "a task counts, say, or a time has passed")
             case layout.MISUSE:
                 kind = reading.ending_misuse
                 return self._at_ending(reading, OutcomeKind.MISUSE, reading.message, kind)

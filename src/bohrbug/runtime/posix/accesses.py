@@ -14,6 +14,7 @@ from bohrbug.runtime.folders import OwnFolder
 from bohrbug.runtime.posix import accesses_layout, layout
 from bohrbug.runtime.posix.accesses_layout import (
     COUNT_BITS,
+    MOST_HISTORIES,
     NOBODY_KNOWS,
     RACE,
     WATCH_NOTHING,
@@ -284,8 +285,10 @@ def unseen_in(segment: Segment, seen: Seen) -> Iterator[str]:
     """
     if segment.header.processes > 1 and not all(each.joined for each in segment.processes):
         yield "processes that can't be controlled, such as programs that are linked statically"
-    if segment.header.tso_given_up:
-        yield "store buffers, which processes do not have once there are several"
+    if segment.header.memory_given_up:
+        yield "weak memory, which processes do not have once there are several"
+    if segment.accesses.histories_full:
+        yield f"older values of atomics, of more than {MOST_HISTORIES:,} of them"
     if seen.gave_up:
         yield "accesses to memory, more than there is room to remember"
     if segment.accesses.tired_watchpoints:

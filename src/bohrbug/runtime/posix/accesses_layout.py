@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import ctypes
 import struct
-from ctypes import c_char, c_int64, c_uint32, c_uint64
+from ctypes import c_char, c_int64, c_uint8, c_uint32, c_uint64
 
 from bohrbug.runtime.posix.layout import MOST_TASKS, HolderRecord
 
@@ -27,6 +27,8 @@ STACK_IN_ORDER = 4
 MOST_WEAK_PLACES = 64
 MOST_ENTRIES = 24
 """Of a store buffer, as resources."""
+MOST_HISTORIES = 1024
+MOST_PAST_STORES = 8
 STORE_BUFFER_WORDS = 965
 """The size of ``struct store_buffer``, in words of eight bytes."""
 MOST_WATCHPOINTS = 4
@@ -138,6 +140,11 @@ class TaskOrderRecord(ctypes.Structure):
         ("clock", c_uint32),
         ("released", c_uint32),
         ("unlearnt", c_uint32),
+        ("stored", c_uint32),
+        ("older", c_uint32),
+        ("older_in_a_row", c_uint32),
+        ("spare", c_uint32),
+        ("older_at", c_uint64),
     )
 
 
@@ -145,6 +152,30 @@ class StoreBufferRecord(ctypes.Structure):
     """``struct store_buffer``, in which only the shim looks."""
 
     _fields_ = (("content", c_uint64 * STORE_BUFFER_WORDS),)
+
+
+class PastStoreRecord(ctypes.Structure):
+    """``struct past_store``."""
+
+    _fields_ = (
+        ("value", c_uint8 * 16),
+        ("task", c_uint32),
+        ("moment", c_uint32),
+        ("strength", c_uint32),
+        ("released", c_uint32),
+        ("seen", c_uint32),
+        ("spare", c_uint32),
+    )
+
+
+class StoreHistoryRecord(ctypes.Structure):
+    """``struct store_history``."""
+
+    _fields_ = (
+        ("size", c_uint32),
+        ("count", c_uint32),
+        ("store", PastStoreRecord * MOST_PAST_STORES),
+    )
 
 
 class AccessesRecord(ctypes.Structure):
@@ -167,6 +198,11 @@ class AccessesRecord(ctypes.Structure):
         ("clock_words", c_uint32),
         ("weak", c_uint32),
         ("weak_places", c_uint32),
+        ("histories", c_uint32),
+        ("histories_full", c_uint32),
+        ("strongest_stores", c_uint32),
+        ("fences", c_uint32),
+        ("has_fences", c_uint32),
         ("watch_error", c_uint32),
         ("hits", c_uint32),
         ("tired_watchpoints", c_uint32),
@@ -183,4 +219,5 @@ class AccessesRecord(ctypes.Structure):
         ("weak_place", c_uint64 * MOST_WEAK_PLACES),
         ("words", c_uint32 * CLOCK_WORDS),
         ("buffer", StoreBufferRecord * MOST_TASKS),
+        ("history", StoreHistoryRecord * MOST_HISTORIES),
     )

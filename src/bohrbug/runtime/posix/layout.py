@@ -107,6 +107,7 @@ STATES = (
     "the random numbers of rand() and random()",
     "the signal handlers",
     "the numbers of descriptors",
+    "the order of fences",
 )
 """``enum process_state`` of ``shim/process_state.h``, in the words of reports."""
 
@@ -124,6 +125,9 @@ FAULTS = {
     "wake": "0",
 }
 """The table ``FAULTS`` of ``shim/faults.h``: calls that may fail, and how; 0 is no error."""
+
+MEMORIES = ("sc", "tso", "relaxed")
+"""``enum memory``, as users name them."""
 
 USE_AFTER_FREE = "use-after-free"
 
@@ -194,7 +198,8 @@ YIELDED, GATED, OPEN, WAITS, COULD_FIRE, READS_KERNEL, WRITES_KERNEL, ON_DESCRIP
     TOO_BIG,
     ASKED,
     NOT_ON_FIBERS,
-) = range(10)
+    COMES_FURTHER,
+) = range(11)
 """``enum ending``."""
 
 NOT_OVER, IN_FILES, PRINTED_KEPT = 0, 1, 2
@@ -298,6 +303,7 @@ class ResourceRecord(ctypes.Structure):
         ("marks", c_uint32),
         ("point", c_uint32),
         ("bytes", c_uint32),
+        ("history", c_uint32),
         ("reader", HolderRecord * MOST_READERS),
     )
 
@@ -315,6 +321,8 @@ class ProcessRecord(ctypes.Structure):
         ("signals", c_uint64),
         ("handled", c_uint64),
         ("restarting", c_uint64),
+        ("locked_out_by", c_int32),
+        ("locked_out_since", c_uint32),
     )
 
 
@@ -535,7 +543,7 @@ class Header(ctypes.Structure):
         ("polls_matter", c_uint32),
         ("numbers_matter", c_uint32),
         ("fibers", c_uint32),
-        ("tso", c_uint32),
+        ("memory", c_uint32),
         ("starter", c_int32),
         ("cpus", c_uint64 * CPU_WORDS),
         ("right_deaths", c_uint32),
@@ -576,7 +584,7 @@ class Header(ctypes.Structure):
         ("diverged_step", c_uint32),
         ("diverged_name", c_uint32),
         ("not_modelled", c_uint32),
-        ("tso_given_up", c_uint32),
+        ("memory_given_up", c_uint32),
         ("overlaps", c_uint32),
         ("now", c_uint64),
         ("slept", c_uint64),
@@ -609,6 +617,7 @@ class Header(ctypes.Structure):
         ("stale_numbers", c_uint32),
         ("yields_assumed", c_uint32),
         ("ended_beside_others", c_uint32),
+        ("handlers_run", c_uint32),
         ("ports", c_uint64 * PORT_WORDS),
         ("needs_kernel_threads", c_char * 32),
         ("over", c_uint32),

@@ -10,7 +10,7 @@ from typing import Any
 
 from bohrbug.model.function_name import without_parameters
 from bohrbug.model.native_resources import ANY_CHILD
-from bohrbug.model.operation import Resource, ResourceId, Site, TaskId, fault_id
+from bohrbug.model.operation import OLDER_VALUE, Resource, ResourceId, Site, TaskId, fault_id
 from bohrbug.model.outcome import Frame, TaskInfo
 from bohrbug.runtime.posix import layout
 from bohrbug.runtime.posix.accesses_layout import MOST_ENTRIES
@@ -194,6 +194,8 @@ class Naming:
     def _new_resource_id(self, number: int) -> ResourceId:
         record = self.resources[number]
         if layout.TYPES[record.type] == layout.FAULT:
+            if record.address == len(layout.FAULTS):
+                return OLDER_VALUE
             return fault_id(list(layout.FAULTS)[record.address])
         if layout.TYPES[record.type] == layout.STORE_BUFFER:
             # The same in every execution, whoever comes first: no number with a dot behind it.
@@ -249,6 +251,8 @@ class Naming:
         id = self.resource_id(number)
         record = self.resources[number]
         type = layout.TYPES[record.type]
+        if id == OLDER_VALUE:
+            return Resource(id, type, "an older value")
         if type == layout.FAULT:
             call, error = list(layout.FAULTS.items())[record.address]
             if error == "0":

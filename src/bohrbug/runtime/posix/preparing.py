@@ -5,12 +5,11 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 
-from bohrbug.model.conditions import TSO
 from bohrbug.model.plan import Plan
 from bohrbug.runtime.posix import build, watchpoints
 from bohrbug.runtime.posix.accesses import Points, SeenAccess
 from bohrbug.runtime.posix.completed import Prepared
-from bohrbug.runtime.posix.layout import FAULTS, MISUSES
+from bohrbug.runtime.posix.layout import FAULTS, MEMORIES, MISUSES
 from bohrbug.runtime.posix.learnt import Learnt
 from bohrbug.runtime.posix.sampled import SampledPoints
 from bohrbug.runtime.posix.segment import Segment
@@ -94,7 +93,7 @@ class Preparation:
             with_stacks=stacks,
             one_cpu=settings.one_cpu,
             fibers=fibers,
-            tso=settings.memory == TSO,
+            memory=MEMORIES.index(settings.memory),
             starter=os.getpid(),
             epoch=settings.epoch * 10**9,
             shim=self.preload.encode(),

@@ -22,7 +22,9 @@ KERNEL = "kernel"
 """What the kernel keeps: readiness of descriptors, processes, signals.  One resource, as nobody can
 tell what a poll or a wait for any child depends on."""
 
-_ALL_PARKED = (layout.DEADLOCK, layout.STEP_LIMIT, layout.STUCK_OUTSIDE, layout.ASKED)
+_ALL_PARKED = (
+    *(layout.DEADLOCK, layout.STEP_LIMIT, layout.COMES_FURTHER, layout.STUCK_OUTSIDE, layout.ASKED),
+)
 """Endings at which nobody had begun what was next."""
 
 _FIELDS = tuple(name for name, _ in layout.StepRecord._fields_)

@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import Self
 
-from bohrbug.model.conditions import TSO, Conditions
+from bohrbug.model.conditions import RELAXED, SC, TSO, Conditions
 from bohrbug.model.operation import Site
 from bohrbug.model.outcome import Outcome, OutcomeKind
 from bohrbug.model.plan import Plan
@@ -338,10 +338,10 @@ class NativeRuntime:
             said = made.printed.stderr.decode("utf-8", "replace").strip()
             raise UnsupportedError(f"{self.command[0]} can't be executed under control: {said}")
         self.means.hooks.check(segment)
-        if self.settings.memory == TSO and not segment.accesses.takes_part:
+        if self.settings.memory != SC and not segment.accesses.takes_part:
             raise UnsupportedError(
-                f"--memory tso needs a program that tells of its stores, and {self.command[0]} "
-                "does not: compile it with -fsanitize=thread"
+                f"--memory {self.settings.memory} needs a program that tells of its stores, and "
+                f"{self.command[0]} does not: compile it with -fsanitize=thread"
             )
         if segment.accesses.watch_error:
             raise watchpoints.refused(segment.accesses.watch_error)
@@ -438,6 +438,8 @@ class NativeRuntime:
             if learnt.stack_in_order:
                 text += " but for stores of tasks to their own stacks, which are seen at once"
             return text
+        if self.settings.memory == RELAXED:
+            return ", memory as C11 has it without load buffering and reordered stores"
         if not learnt.memory_matters:
             return ""
         where = f"{places:,} place{'s' * (places > 1)}"

@@ -36,7 +36,7 @@ class NativeSettings:
             :func:`bohrbug.runtime.posix.watchpoints.watchpoint`.
         sample: at how many instructions that access memory tasks are held in each execution.
         seed: of the choice of these.
-        memory: ``sc`` or ``tso``, see :class:`bohrbug.model.conditions.Conditions`.
+        memory: ``sc``, ``tso`` or ``relaxed``, see :class:`bohrbug.model.conditions.Conditions`.
     """
 
     late_timeouts: bool = False

@@ -34,6 +34,9 @@ _FIRST = 10
 EXIT_HANDLERS = "exit handlers and destructors of static objects as one step"
 """What is assumed where a process has ended while others of its threads were alive."""
 
+SIGNAL_HANDLERS = "signals as coming at scheduling points"
+"""What is assumed where a handler of a signal has run: really it comes in the midst of code."""
+
 
 class TraceReader:
     """Reads executions of one program, and learns from them what later ones depend on.
@@ -81,6 +84,8 @@ class TraceReader:
                 trace.uncontrolled.assume(taken)
         if segment.header.ended_beside_others:
             trace.uncontrolled.assume(EXIT_HANDLERS)
+        if segment.header.handlers_run:
+            trace.uncontrolled.assume(SIGNAL_HANDLERS)
         for place, what in enumerate(NOT_MODELLED):
             if segment.header.not_modelled & 1 << place:
                 trace.uncontrolled.note(what)

@@ -1,8 +1,8 @@
 /* Atomic operations of programs that were compiled for the thread sanitizer.
  *
- * Each is done as it is, and is a scheduling point before.  Loads see the newest value: one thread
- * runs at a time, so what weaker memory orders allow beyond that does not come about.  Where it could
- * matter is noted, and is a condition of the verdict.
+ * Each is done as it is, and is a scheduling point before.  One thread runs at a time, so loads get the newest value;
+ * where the shim remembers older ones it may give them that instead.  Where it does not, and weaker memory orders
+ * could matter, that is noted, and is a condition of the verdict.
  */
 #include "shadow.h"
 #include "watching.h"
@@ -45,24 +45,29 @@ static uint32_t before(enum kind kind, const volatile void *address, size_t size
     return resource;
 }
 
-static void after_load(uint32_t resource, int order, uint64_t place) {
+/* `value` is what it got, or NULL if that can't be exchanged for an older one. */
+static void after_load(uint32_t resource, void *value, size_t size, int order, uint64_t place) {
     if (resource == NONE) return;
-    control->looked_in_vain(place);
-    control->atomic_load(resource, acquires(order));
+    /* Whoever sees an older value has something to wait for. */
+    if (control->loaded(resource, value, size, plain(order), place)) control->changed();
+    else control->looked_in_vain(place);
 }
 
-static void after_store(uint32_t resource, int order) {
+static void after_store(uint32_t resource, const volatile void *address, size_t size, int order) {
     if (resource == NONE) return;
     control->changed();
     control->atomic_store(resource, releases(order), false);
+    control->stored(resource, (const void *)(uintptr_t)address, size, plain(order));
 }
 
-static void after_update(uint32_t resource, int order, bool changed, uint64_t place) {
+static void after_update(uint32_t resource, const volatile void *address, size_t size, int order,
+                         bool changed, uint64_t place) {
     if (resource == NONE) return;
     if (changed) control->changed();
     else control->looked_in_vain(place);
-    control->atomic_load(resource, acquires(order));
+    control->loaded(resource, NULL, size, plain(order), place);
     control->atomic_store(resource, releases(order), true);
+    control->stored(resource, (const void *)(uintptr_t)address, size, plain(order));
 }
 
 #if defined(__x86_64__)
@@ -118,7 +123,7 @@ static void store_128(volatile a128 *address, a128 value) {
         a##bits seen = *address, wanted; \
         do wanted = (a##bits)(expression); \
         while (!exchange_if_##bits(address, &seen, wanted)); \
-        after_update(resource, order, seen != wanted, PLACE); \
+        after_update(resource, address, sizeof value, order, seen != wanted, PLACE); \
         return seen; \
     }
 
@@ -128,8 +133,9 @@ static void store_128(volatile a128 *address, a128 value) {
         uint32_t resource = before(UPDATE, address, sizeof value, order, PLACE); \
         a##bits before_it = *expected; \
         bool done = exchange_if_##bits(address, expected, value); \
-        if (done) after_update(resource, order, before_it != value, PLACE); \
-        else after_load(resource, otherwise, PLACE); \
+        if (done) \
+            after_update(resource, address, sizeof value, order, before_it != value, PLACE); \
+        else after_load(resource, NULL, sizeof value, otherwise, PLACE); \
         return done; \
     }
 
@@ -137,13 +143,13 @@ static void store_128(volatile a128 *address, a128 value) {
     EXPORT a##bits __tsan_atomic##bits##_load(const volatile a##bits *address, int order) { \
         uint32_t resource = before(LOAD, address, sizeof *address, order, PLACE); \
         a##bits value = load_##bits(address); \
-        after_load(resource, order, PLACE); \
+        after_load(resource, &value, sizeof value, order, PLACE); \
         return value; \
     } \
     EXPORT void __tsan_atomic##bits##_store(volatile a##bits *address, a##bits value, int order) { \
         uint32_t resource = before(STORE, address, sizeof value, order, PLACE); \
         store_##bits(address, value); \
-        after_store(resource, order); \
+        after_store(resource, address, sizeof value, order); \
     } \
     UPDATES(bits, exchange, value) \
     UPDATES(bits, fetch_add, seen + value) \
@@ -159,8 +165,8 @@ static void store_128(volatile a128 *address, a128 value) {
         uint32_t resource = before(UPDATE, address, sizeof value, order, PLACE); \
         a##bits seen = expected; \
         if (exchange_if_##bits(address, &seen, value)) \
-            after_update(resource, order, expected != value, PLACE); \
-        else after_load(resource, otherwise, PLACE); \
+            after_update(resource, address, sizeof value, order, expected != value, PLACE); \
+        else after_load(resource, NULL, sizeof value, otherwise, PLACE); \
         return seen; \
     }
 ATOMIC(8)
@@ -172,8 +178,7 @@ ATOMIC(128)
 EXPORT void __tsan_atomic_thread_fence(int order) {
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
     if (!control || control->task() == NONE) return;
-    if (plain(order) == __ATOMIC_SEQ_CST) control->full_fence(PLACE);
-    control->fence(acquires(order), releases(order));
+    control->fence(acquires(order), releases(order), plain(order) == __ATOMIC_SEQ_CST, PLACE);
 }
 
 /* Between a thread and its own signal handlers, which run in the order of the program. */

@@ -5,6 +5,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "fences.h"
 #include "races.h"
 #include "shadow.h"
 
@@ -16,6 +17,7 @@ struct accesses *accesses;
 bool watch_shared;
 uint32_t witnesses_wanted;
 bool buffers_stores;
+static bool remembers_stores;
 uint32_t settling;
 
 /* -- points ----------------------------------------------------------------------------- */
@@ -165,7 +167,7 @@ static void note_weak(enum weak what, uint64_t place) {
 
 void note_atomic(uint64_t address, size_t size, enum kind kind, int order, bool meets_other,
                  uint64_t place) {
-    if (meets_other) {
+    if (meets_other && !remembers_stores) {
         if (!met[0]) met[0] = address;
         else if (met[0] != address) met[1] = address;
         met_relaxed |= order == __ATOMIC_RELAXED && kind != UPDATE;
@@ -297,7 +299,9 @@ static void begin(void) {
     accesses = (struct accesses *)((char *)header + header->at.accesses);
     watch_shared = accesses->watch == WATCH_SHARED;
     witnesses_wanted = accesses->witnesses;
-    buffers_stores = header->tso && !header->tso_given_up;
+    buffers_stores = header->memory == STORES_BUFFERED && !header->memory_given_up;
+    remembers_stores = header->memory == STORES_REMEMBERED && !header->memory_given_up;
+    accesses->has_fences = remembers_stores && calls_fences();
     points_begin();
     races_begin();
     /* Every access is looked at, so that the value of the one before it is known. */

@@ -4,6 +4,7 @@
 
 #include "freed.h"
 #include "order.h"
+#include "past_stores.h"
 #include "real.h"
 #include "sampled.h"
 #include "schedule.h"
@@ -30,6 +31,7 @@ static void begin_hooks(void) {
 void accesses_begin(void) {
     has_begun = true;
     store_buffers_begin();
+    past_stores_begin();
     if (hooks) begin_hooks();
     watchpoints_begin();
     sampled_begin();
@@ -109,12 +111,15 @@ static uint32_t point(enum kind kind, const void *address, size_t size, uint64_t
 }
 
 static uint32_t atomic(enum kind kind, const void *address, size_t size, uint64_t site, int order) {
-    (void)order;
     /* Nobody is there yet who could learn of it. */
     if (segment->tasks < 2) return NONE;
     GUARD;
     uint32_t resource = memory_resource(address, size, ATOMIC, site);
-    if (segment->alive_count > 1) perform(kind, resource, site);
+    if (segment->alive_count > 1) {
+        current->also = order_beside_atomic(order, site);
+        perform(kind, resource, site);
+    }
+    past_stores_look(resource, address, size);
     return resource;
 }
 
@@ -134,9 +139,24 @@ static uint32_t buffered_atomic(enum kind kind, const void *address, size_t size
     return atomic(kind, address, size, site, order);
 }
 
-static void full_fence(uint64_t site) {
+static bool acquires(int order) { return order != __ATOMIC_RELAXED && order != __ATOMIC_RELEASE; }
+
+static bool loaded(uint32_t resource, void *value, size_t size, int order, uint64_t site) {
+    if (!has_past_stores) {
+        order_atomic_load(order_clock(resource), acquires(order));
+        return false;
+    }
     GUARD;
-    store_fence(site);
+    return past_store_chosen(resource, value, size, acquires(order), order == __ATOMIC_SEQ_CST, site);
+}
+
+static void fence(bool acquires, bool releases, bool strongest, uint64_t site) {
+    if (strongest) {
+        GUARD;
+        store_fence(site);
+        past_stores_before_fence(site);
+    }
+    order_fence(acquires, releases, strongest);
 }
 
 static void freed_in_buffers(const void *address, size_t size) {
@@ -173,8 +193,8 @@ static uint64_t allocated_at(void) { return allocation_site; }
 
 static struct control control = {
     the_segment, the_task, point, order_begin_epoch, atomic, looked_in_vain, changed,
-    order_atomic_store, order_atomic_load, order_fence, publish, learn, stack_record, give_up,
-    bohrbug_keep, accessed_freed, allocated_at, put, full_fence, freed_in_buffers,
+    order_atomic_store, past_stores_add, loaded, fence, publish, learn, stack_record, give_up,
+    bohrbug_keep, accessed_freed, allocated_at, put, freed_in_buffers,
 };
 
 static void prepare_control(void) {

@@ -36,6 +36,10 @@
 #define MOST_ENTRIES 24u
 /* Bytes of a store that goes into a buffer. */
 #define MOST_STORED 64u
+/* Atomics of which older stores are kept, how many of them, and in executions of how many tasks. */
+#define MOST_HISTORIES 1024u
+#define MOST_PAST_STORES 8u
+#define MOST_TASKS_WITH_PAST 256u
 
 /* What is asked for. */
 enum watch {
@@ -116,6 +120,10 @@ struct sampled_place {
 
 struct task_order {
     uint32_t count, clock, released, unlearnt;
+    uint32_t stored;              /* `count` at its last atomic store */
+    uint32_t older, older_in_a_row;  /* loads that saw an older store, and those at the same place since */
+    uint32_t spare;
+    uint64_t older_at;
 };
 
 /* A store that has not reached memory. */
@@ -139,6 +147,21 @@ struct store_buffer {
     struct buffered_store store[MOST_BUFFERED];
 };
 
+/* A store to an atomic: see past_stores.c. */
+struct past_store {
+    uint8_t value[16];
+    uint32_t task, moment;        /* who made it and when; NONE: it was there before */
+    uint32_t strength;            /* its number among those that are sequentially consistent, or 0 */
+    uint32_t released, seen;      /* clocks: what it released, and since when which task has seen it */
+    uint32_t spare;
+};
+
+/* Of an atomic.  A ring. */
+struct store_history {
+    uint32_t size, count;
+    struct past_store store[MOST_PAST_STORES];
+};
+
 struct accesses {
     /* The settings. */
     uint32_t watch, points, point_modules, witnesses;
@@ -152,6 +175,10 @@ struct accesses {
     uint32_t clock_words;
     uint32_t weak;                /* enum weak, as bits */
     uint32_t weak_places;         /* where atomics showed that, in the first process */
+    uint32_t histories, histories_full; /* that there are, and whether there was no room for one */
+    uint32_t strongest_stores;    /* sequentially consistent ones, so far */
+    uint32_t fences;              /* a clock: what the sequentially consistent fences have made known */
+    uint32_t has_fences;          /* the program may do some */
     uint32_t watch_error;         /* why the kernel did not let us watch, as errno */
     uint32_t hits, tired_watchpoints; /* of watchpoints, and those that were hit too often */
     struct watchpoint watchpoint[MOST_WATCHPOINTS];
@@ -167,6 +194,7 @@ struct accesses {
     uint64_t weak_place[MOST_WEAK_PLACES];
     uint32_t words[CLOCK_WORDS];
     struct store_buffer buffer[MOST_TASKS];
+    struct store_history history[MOST_HISTORIES];
 };
 
 #define ACCESSES TABLE(struct accesses, accesses)
@@ -225,8 +253,12 @@ struct control {
     void (*looked_in_vain)(uint64_t site);
     void (*changed)(void);
     void (*atomic_store)(uint32_t resource, bool releases, bool goes_on);
-    void (*atomic_load)(uint32_t resource, bool acquires);
-    void (*fence)(bool acquires, bool releases);
+    /* A store has been made: `size` bytes stand at the address now. */
+    void (*stored)(uint32_t resource, const void *address, size_t size, int order);
+    /* A load has got the value, or the newest one must do (`value` is NULL).  Whether an older one has taken its
+     * place. */
+    bool (*loaded)(uint32_t resource, void *value, size_t size, int order, uint64_t site);
+    void (*fence)(bool acquires, bool releases, bool strongest, uint64_t site);
     /* Of annotations: as if there was a lock at the address. */
     void (*publish)(const void *address, uint64_t site);
     void (*learn)(const void *address, uint64_t site);
@@ -239,7 +271,6 @@ struct control {
     uint64_t (*allocation_site)(void);
     /* Of store buffers: see store_buffer.h. */
     uint32_t (*put)(enum type type, const void *address, size_t size, uint64_t site, bool is_point);
-    void (*full_fence)(uint64_t site);
     void (*stores_freed)(const void *address, size_t size);
 };
 

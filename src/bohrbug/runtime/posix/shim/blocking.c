@@ -9,6 +9,7 @@
 #include <sys/sem.h>
 #include <sys/stat.h>
 
+#include "addresses.h"
 #include "clock.h"
 #include "descriptor_numbers.h"
 #include "file_locks.h"
@@ -52,8 +53,41 @@ EXPORT int flock(int fd, int operation) {
     return (int)persist(&call, ACQUIRE, resource, SITE);
 }
 
+/* Parts of files that processes lock belong to them, and the kernel refuses a lock for which each would wait for the
+ * next one: so does this, by what each of them has found last. */
+static bool closes_a_circle(int32_t holder) {
+    for (uint32_t length = 0; length < segment->processes; length++) {
+        const struct process *process = NULL;
+        for (uint32_t i = 0; i < segment->processes && !process; i++)
+            if (PROCESSES[i].pid == holder && PROCESSES[i].state == ALIVE) process = &PROCESSES[i];
+        /* Whoever has not tried since somebody let go finds out by itself. */
+        if (!process || !process->locked_out_by || process->locked_out_since != segment->releases) return false;
+        holder = process->locked_out_by;
+        if (holder == PROCESSES[this_process].pid) return true;
+    }
+    return false;
+}
+
+static long locked_out(int fd, const struct flock *part) {
+    struct flock other = *part;
+    int error = errno;
+    if (REAL(fcntl)(fd, F_GETLK, &other) == 0 && other.l_type != F_UNLCK) {
+        if (closes_a_circle(other.l_pid)) {
+            errno = EDEADLK;
+            return -1;
+        }
+        PROCESSES[this_process].locked_out_by = other.l_pid;
+        PROCESSES[this_process].locked_out_since = segment->releases;
+    }
+    errno = error;
+    return -1;
+}
+
 static long try_fcntl(const struct call *call) {
-    return REAL(fcntl)((int)call->numbers[0], (int)call->numbers[1], call->what);
+    int fd = (int)call->numbers[0], command = (int)call->numbers[1];
+    long result = REAL(fcntl)(fd, command, call->what);
+    bool waits = result < 0 && (errno == EAGAIN || errno == EACCES);
+    return waits && command == F_SETLK ? locked_out(fd, call->what) : result;
 }
 
 static int control(int fd, int command, void *argument, uint64_t site) {
@@ -62,9 +96,10 @@ static int control(int fd, int command, void *argument, uint64_t site) {
     bool waits = command == F_SETLKW || command == F_OFD_SETLKW;
     if (!waits && command != F_SETLK && command != F_OFD_SETLK)
         return (int)number_used(fd, REAL(fcntl)(fd, command, argument));
+    REFUSED_IF(leads_nowhere(argument), fcntl, fd, command, argument);
     const struct flock *lock = argument;
     uint32_t resource = file_of(fd, site);
-    if (lock && lock->l_type == F_UNLCK) {
+    if (lock->l_type == F_UNLCK) {
         perform(RELEASE, resource, site);
         int result = REAL(fcntl)(fd, command, argument);
         let_go(resource, site);
@@ -80,7 +115,9 @@ static int control(int fd, int command, void *argument, uint64_t site) {
         try_fcntl, argument, {fd, command == F_SETLKW ? F_SETLK : F_OFD_SETLK},
         outsider_with_lock, 0, false,
     };
-    return (int)persist(&call, ACQUIRE, resource, site);
+    int result = (int)persist(&call, ACQUIRE, resource, site);
+    PROCESSES[this_process].locked_out_by = 0;
+    return result;
 }
 
 #define CONTROLS(name) \
@@ -97,7 +134,11 @@ CONTROLS(fcntl)
 CONTROLS(fcntl64)
 
 static long try_lockf(const struct call *call) {
-    return REAL(lockf64)((int)call->numbers[0], F_TLOCK, call->numbers[1]);
+    int fd = (int)call->numbers[0];
+    long result = REAL(lockf64)(fd, F_TLOCK, call->numbers[1]);
+    if (result >= 0 || (errno != EAGAIN && errno != EACCES)) return result;
+    const struct flock part = {.l_type = F_WRLCK, .l_whence = SEEK_CUR, .l_len = call->numbers[1]};
+    return locked_out(fd, &part);
 }
 
 static int lock_part(int fd, int command, off64_t length, uint64_t site) {
@@ -115,7 +156,9 @@ static int lock_part(int fd, int command, off64_t length, uint64_t site) {
         return result;
     }
     struct call call = {try_lockf, NULL, {fd, length}, outsider_with_lock, 0, false};
-    return (int)persist(&call, ACQUIRE, resource, site);
+    int result = (int)persist(&call, ACQUIRE, resource, site);
+    PROCESSES[this_process].locked_out_by = 0;
+    return result;
 }
 
 EXPORT int lockf(int fd, int command, off_t length) {
@@ -201,13 +244,14 @@ static int operate(int set, struct sembuf *operations, size_t count, uint64_t de
 
 EXPORT int semop(int set, struct sembuf *operations, size_t count) {
     CONTROLLED(semop, set, operations, count);
-    if (count > MOST_OPERATIONS) return REAL(semop)(set, operations, count);
+    REFUSED_IF(count > MOST_OPERATIONS || leads_nowhere(operations), semop, set, operations, count);
     return operate(set, operations, count, 0, SITE);
 }
 
 EXPORT int semtimedop(int set, struct sembuf *operations, size_t count, const struct timespec *time) {
     CONTROLLED(semtimedop, set, operations, count, time);
-    if (count > MOST_OPERATIONS || (time && !valid_time(time)))
-        return REAL(semtimedop)(set, operations, count, time);
-    return operate(set, operations, count, time ? deadline_after(time) : 0, SITE);
+    REFUSED_IF(count > MOST_OPERATIONS || leads_nowhere(operations) ||
+                   misleads(time) || (time && !valid_time(time)),
+               semtimedop, set, operations, count, time);
+    return operate(set, operations, count, time ? call_deadline(deadline_after(time)) : 0, SITE);
 }

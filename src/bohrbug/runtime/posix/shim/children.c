@@ -1,10 +1,12 @@
 /* What programs call to start processes and to wait for them. */
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <spawn.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -17,6 +19,7 @@
 #include "fiber.h"
 #include "live.h"
 #include "process.h"
+#include "reading.h"
 #include "real.h"
 #include "schedule.h"
 #include "timers.h"
@@ -64,6 +67,7 @@ static int execute(const char *path, char *const *arguments, char *const *enviro
     prefers_kernel_threads("exec");
     perform(EXECUTE, current_resource(), site);
     if (access(path, X_OK) < 0) return -1;
+    if (!can_be_executed(path)) return REAL(execve)(path, arguments, environment);
     struct process *process = &PROCESSES[this_process];
     if (can_take_part(path)) {
         process->main_task = index_of(current);
@@ -93,22 +97,35 @@ EXPORT int execv(const char *path, char *const arguments[]) {
     return execute(path, arguments, environ, SITE);
 }
 
-EXPORT int execvpe(const char *name, char *const arguments[], char *const environment[]) {
+/* A script that names nobody is for the shell. */
+static int execute_by_shell(char *path, char *const *arguments, char *const *environment, uint64_t site) {
+    static char shell[] = "/bin/sh";
+    size_t count = 0;
+    while (arguments[count]) count++;
+    char *all[count + 3];
+    all[0] = shell;
+    all[1] = path;
+    for (size_t i = 1; i <= count; i++) all[i + 1] = arguments[i];
+    if (!count) all[2] = NULL;
+    return execute(shell, all, environment, site);
+}
+
+static int find_and_execute(const char *name, char *const *arguments, char *const *environment, uint64_t site) {
     char path[PATH_LENGTH];
     if (!find_program(name, path)) {
         errno = ENOENT;
         return -1;
     }
-    return execute(path, arguments, environment, SITE);
+    int result = execute(path, arguments, environment, site);
+    return errno == ENOEXEC ? execute_by_shell(path, arguments, environment, site) : result;
+}
+
+EXPORT int execvpe(const char *name, char *const arguments[], char *const environment[]) {
+    return find_and_execute(name, arguments, environment, SITE);
 }
 
 EXPORT int execvp(const char *name, char *const arguments[]) {
-    char path[PATH_LENGTH];
-    if (!find_program(name, path)) {
-        errno = ENOENT;
-        return -1;
-    }
-    return execute(path, arguments, environ, SITE);
+    return find_and_execute(name, arguments, environ, SITE);
 }
 
 /* The C library's own reach the kernel from inside of it, with the environment as the program made it. */
@@ -224,7 +241,7 @@ static struct process *child_with(pid_t pid) {
     for (uint32_t i = 0; i < segment->processes; i++) {
         struct process *child = &PROCESSES[i];
         if (child->parent != this_process || child->collected) continue;
-        if (pid > 0 ? child->pid == pid : child->state == OVER) return child;
+        if (child_is_meant(child, pid) && (pid > 0 || child->state == OVER)) return child;
     }
     return NULL;
 }
@@ -236,11 +253,11 @@ static uint32_t resource_of(pid_t pid, uint64_t site) {
 }
 
 /* No child was waited for: a signal came. */
-#define INTERRUPTED_WAIT (-2)
+#define INTERRUPTED_WAIT INT_MIN
 
 /* The child to collect, or 0 if there is none yet and nobody wants to wait. */
 static pid_t wait_for(pid_t pid, int options, uint64_t site) {
-    if (pid <= 0) pid = -1;
+    if (pid == 0) pid = -getpgrp();
     uint32_t resource = resource_of(pid, site);
     if (options & WNOHANG) {
         perform(INSPECT, resource, site);
@@ -290,11 +307,34 @@ EXPORT pid_t wait4(pid_t pid, int *status, int options, struct rusage *usage) {
     return collect(pid, status, options, usage, SITE);
 }
 
+/* No number of a process. */
+#define NOBODY INT_MIN
+
+/* The process that a descriptor stands for (pidfd_open), if a wait by it blocks. */
+static pid_t process_behind(int fd) {
+    int flags = REAL(fcntl)(fd, F_GETFL);
+    if (flags < 0 || flags & O_NONBLOCK) return NOBODY;
+    char path[48], text[1024];
+    snprintf(path, sizeof path, "/proc/self/fdinfo/%d", fd);
+    read_start(path, text, sizeof text);
+    const char *found = strstr(text, "\nPid:");
+    pid_t pid = found ? atoi(found + strlen("\nPid:")) : 0;
+    return pid > 0 ? pid : NOBODY;
+}
+
+static pid_t meant_by(idtype_t type, id_t id) {
+    switch (type) {
+    case P_PID: return (pid_t)id;
+    case P_PGID: return id ? -(pid_t)id : 0;
+    case P_PIDFD: return process_behind((int)id);
+    default: return -1;
+    }
+}
+
 EXPORT int waitid(idtype_t type, id_t id, siginfo_t *info, int options) {
     CONTROLLED(waitid, type, id, info, options);
-    pid_t pid = type == P_PID ? (pid_t)id : -1;
-    if (!(options & WEXITED) || type == P_PIDFD)
-        return REAL(waitid)(type, id, info, options);
+    pid_t pid = meant_by(type, id);
+    if (!(options & WEXITED) || pid == NOBODY) return REAL(waitid)(type, id, info, options);
     pid_t child = wait_for(pid, options, SITE);
     if (child == 0) {
         if (info) memset(info, 0, sizeof *info);
@@ -326,9 +366,21 @@ static void shell(const char *command) {
 EXPORT int system(const char *command) {
     CONTROLLED(system, command);
     if (!command) return 1;
+    /* A handler that collects all children must not come first. */
+    sigset_t ends_of_children, before;
+    sigemptyset(&ends_of_children);
+    sigaddset(&ends_of_children, SIGCHLD);
+    fibers_keep_masks();
+    REAL(pthread_sigmask)(SIG_BLOCK, &ends_of_children, &before);
     pid_t pid = process_fork(SITE);
-    if (pid == 0) shell(command);
-    return pid < 0 ? -1 : status_of(pid, SITE);
+    if (pid == 0) {
+        REAL(pthread_sigmask)(SIG_SETMASK, &before, NULL);
+        shell(command);
+    }
+    int status = pid < 0 ? -1 : status_of(pid, SITE), error = errno;
+    REAL(pthread_sigmask)(SIG_SETMASK, &before, NULL);
+    errno = error;
+    return status;
 }
 
 /* Streams that popen has opened, and their processes. */
@@ -337,14 +389,31 @@ static struct {
     pid_t pid;
 } opened[64];
 
+void popened_closes(const FILE *stream) {
+    for (size_t i = 0; i < sizeof opened / sizeof *opened; i++)
+        if (opened[i].stream == stream) opened[i].stream = NULL;
+}
+
+/* A child has none of the streams that were opened before its own: whoever reads from one waits for the end of all
+ * that could write to it. */
+static void close_opened(void) {
+    for (size_t i = 0; i < sizeof opened / sizeof *opened; i++)
+        if (opened[i].stream) REAL(close)(fileno(opened[i].stream));
+}
+
 EXPORT FILE *popen(const char *command, const char *mode) {
     CONTROLLED(popen, command, mode);
     bool reads = strchr(mode, 'r') != NULL;
+    if (mode[strspn(mode, "rwe")] || reads == (strchr(mode, 'w') != NULL)) {
+        errno = EINVAL;
+        return NULL;
+    }
     int ends[2];
     if (pipe2(ends, O_CLOEXEC) < 0) return NULL;
     int mine = ends[reads ? 0 : 1], its = ends[reads ? 1 : 0];
     pid_t pid = process_fork(SITE);
     if (pid == 0) {
+        close_opened();
         REAL(dup2)(its, reads ? 1 : 0);
         shell(command);
     }

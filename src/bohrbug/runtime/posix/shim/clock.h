@@ -23,6 +23,8 @@ bool is_of_processor(clockid_t clock);
 uint64_t clock_now(clockid_t clock);
 /* Whether functions with a deadline by a clock of the caller's choice take this one. */
 bool can_wait_by(clockid_t clock);
+/* Whether the kernel has such a clock. */
+bool clock_is_known(clockid_t clock);
 /* The error with which the kernel refuses a timer by a clock, or 0. */
 int clock_refuses(clockid_t clock);
 /* A timeout has fired: at least that late it is now.  Somebody has computed until then, or all have slept. */

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 
 #include "asking.h"
+#include "clock.h"
 #include "descriptor_numbers.h"
 #include "live.h"
 #include "real.h"
@@ -100,6 +101,10 @@ bool descriptor_is_socket(int fd) {
     return known && S_ISSOCK(status.st_mode);
 }
 
+uint32_t descriptor_of_sockets(uint64_t site) {
+    return resource_index(resource_named(SOCKETS, 0, DESCRIPTOR, site));
+}
+
 static uint32_t resource_of(int fd, uint64_t site) {
     struct stat status;
     if (fstat(fd, &status) < 0) return current_resource();
@@ -136,6 +141,17 @@ static enum woken wait_for(enum kind kind, uint32_t resource, struct pollfd *des
     return woken;
 }
 
+/* How long a call waits at most (SO_RCVTIMEO, SO_SNDTIMEO). */
+static uint64_t deadline_of(int fd, enum kind kind) {
+    struct timeval most = {0, 0};
+    socklen_t size = sizeof most;
+    int error = errno;
+    int known = getsockopt(fd, SOL_SOCKET, kind == GET ? SO_RCVTIMEO : SO_SNDTIMEO, &most, &size);
+    errno = error;
+    if (known < 0 || (most.tv_sec == 0 && most.tv_usec == 0)) return NO_DEADLINE;
+    return deadline_after(&(struct timespec){most.tv_sec, most.tv_usec * 1000});
+}
+
 static bool operate(enum kind kind, int *used, short events, uint64_t site, bool restarts) {
     int fd = *used;
     uint32_t resource = resource_of(fd, site);
@@ -146,16 +162,19 @@ static bool operate(enum kind kind, int *used, short events, uint64_t site, bool
         return true;
     }
     struct pollfd descriptor = {fd, events, 0};
+    uint64_t deadline = deadline_of(fd, kind);
+    /* Calls that wait for a limited time are not restarted. */
+    bool goes_on = deadline == NO_DEADLINE;
     enum woken woken;
     do {
         waits[index_of(current)].is_within_call = !restarts;
-        woken = wait_for(kind, resource, &descriptor, 1, NO_DEADLINE, SIGNALS, site);
+        woken = wait_for(kind, resource, &descriptor, 1, deadline, goes_on ? SIGNALS : ANY_SIGNAL, site);
         waits[index_of(current)].is_within_call = false;
-    } while (woken == INTERRUPTED && (restarts || current->restarts));
+    } while (woken == INTERRUPTED && (restarts || (goes_on && current->restarts)));
     *used = descriptor.fd;
-    if (woken != INTERRUPTED) return true;
+    if (woken != INTERRUPTED && woken != TIMED_OUT) return true;
     number_used(*used, 0);
-    errno = EINTR;
+    errno = woken == TIMED_OUT ? EAGAIN : EINTR;
     return false;
 }
 

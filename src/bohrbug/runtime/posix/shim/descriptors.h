@@ -18,10 +18,12 @@ enum outsider descriptors_outsider(void);
 bool descriptor_is_socket(int fd);
 /* The resource that stands for a FIFO, whoever has it open. */
 uint32_t descriptor_fifo(int folder, const char *path, uint64_t site);
+/* The resource that stands for all sockets. */
+uint32_t descriptor_of_sockets(uint64_t site);
 /* Whether operations on a descriptor may block. */
 bool descriptor_may_block(int fd);
 /* The current task is about to operate on a descriptor, and waits until that would not block; without
- * events it never does.  False, with errno, if a signal came that ends the call.  If another task has closed the
+ * events it never does.  False, with errno, if a signal came that ends the call, or it took too long.  If another task has closed the
  * descriptor meanwhile, it is another number from then on, which number_used closes. */
 bool descriptor_operation(enum kind kind, int *fd, short events, uint64_t site);
 /* The same for a stream, which goes on waiting whatever interrupts it. */

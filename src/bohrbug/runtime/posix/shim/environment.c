@@ -1,15 +1,14 @@
 #include "environment.h"
 
 #include <elf.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
+#include "reading.h"
 #include "rights.h"
 #include "segment.h"
 
@@ -101,18 +100,29 @@ char *const *without_control(char *const *environment) {
 
 void environment_go_free(void) { environ = (char **)(uintptr_t)without_control(environ); }
 
+/* Scripts may name scripts, as far as the kernel follows. */
+#define MOST_INTERPRETERS 5
+
+static bool has_known_format(const char *path, int depth) {
+    char start[PATH_LENGTH + 8], interpreter[PATH_LENGTH];
+    /* What may be executed, but not read, is the kernel's to judge. */
+    if (access(path, R_OK) < 0) return true;
+    long length = read_start(path, start, sizeof start);
+    if (length >= SELFMAG && memcmp(start, ELFMAG, SELFMAG) == 0) return true;
+    return begins_with(start, "#!") && depth < MOST_INTERPRETERS && interpreter_of_script(start, interpreter) &&
+           access(interpreter, X_OK) == 0 && has_known_format(interpreter, depth + 1);
+}
+
+bool can_be_executed(const char *path) { return has_known_format(path, 0); }
+
 static bool is_dynamic(const char *path) {
     char start[4096];
     struct stat status;
     if (stat(path, &status) < 0 ||
         (status.st_mode & (S_ISUID | S_ISGID) && status.st_uid != geteuid()))
         return false;
-    int fd = (int)syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0) return false;
-    long length = syscall(SYS_read, fd, start, sizeof start - 1);
-    syscall(SYS_close, fd);
+    long length = read_start(path, start, sizeof start);
     if (length < 4) return false;
-    start[length] = 0;
     if (begins_with(start, "#!")) {
         char interpreter[PATH_LENGTH];
         return interpreter_of_script(start, interpreter) && is_dynamic(interpreter);

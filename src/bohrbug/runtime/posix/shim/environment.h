@@ -19,6 +19,8 @@ char *const *without_control(char *const *environment);
 void environment_go_free(void);
 /* Whether the loader would preload the shim into a program, and that could open all it needs. */
 bool can_take_part(const char *path);
+/* Whether the kernel executes such files: programs, and scripts that name what executes them. */
+bool can_be_executed(const char *path);
 /* The program that a shell would start for a name. */
 bool find_program(const char *name, char *path);
 

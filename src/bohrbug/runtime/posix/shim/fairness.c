@@ -10,8 +10,10 @@
 #include "task.h"
 
 #define WORDS (MOST_TASKS / 64)
-/* Yields in a row, at none of which a task stands where it stood before, that hold nobody back. */
-#define UNHEEDED_YIELDS 3
+/* Yields in a row, at none of which a task stands where it stood before, that hold nobody back: more than
+ * libraries make before they wait (std::atomic::wait of libstdc++ and crossbeam 4, parking_lot 7), as who is held
+ * back just before the wait never waits while another one could run. */
+#define UNHEEDED_YIELDS 7
 
 /* Where a task stands that waits for the clock or the like; the states of stacks are odd. */
 #define WAITS_BY_ITSELF 0

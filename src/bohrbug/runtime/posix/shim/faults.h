@@ -20,7 +20,10 @@
     F(wake, WAKE, 0)
 
 #define NUMBER(name, NAME, error) NAME##_FAULT,
-enum fault { FAULTS(NUMBER) };
+enum fault {
+    FAULTS(NUMBER)
+    OLDER_VALUE, /* no call: a load sees an older store, see past_stores.h */
+};
 #undef NUMBER
 
 /* Whether the call that the current task is about to make fails; sets errno if it does. */

@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "accesses.h"
+#include "addresses.h"
 #include "descriptor_numbers.h"
 #include "descriptors.h"
 #include "fnv.h"
@@ -72,7 +73,7 @@ void file_closing(int fd, uint64_t site) {
 }
 
 void file_operation_at(enum kind kind, int folder, const char *path, uint64_t site) {
-    if (segment->alive_count < 2 || (kind == INSPECT && is_unchanging(path))) return;
+    if (segment->alive_count < 2 || leads_nowhere(path) || (kind == INSPECT && is_unchanging(path))) return;
     struct stat status;
     int error = errno;
     bool found = REAL(fstatat)(folder, path, &status, 0) == 0;
@@ -89,7 +90,7 @@ static uint64_t key_of_last_part(const char *path) {
 }
 
 void file_name_operation(enum kind kind, int folder, const char *path, uint64_t site) {
-    if (segment->alive_count < 2 || !path || (kind == INSPECT && is_unchanging(path))) return;
+    if (segment->alive_count < 2 || leads_nowhere(path) || (kind == INSPECT && is_unchanging(path))) return;
     /* Where the path begins, another thread may change. */
     if (folder == AT_FDCWD && *path != '/') process_state_operation(INSPECT, WORKING_DIRECTORY, site);
     struct resource *name = resource_named(FILE_NAMES, key_of_last_part(path), NAME, site);
@@ -98,7 +99,6 @@ void file_name_operation(enum kind kind, int folder, const char *path, uint64_t 
 }
 
 void file_opening(int folder, const char *path, int flags, uint64_t site) {
-    if (!path) return;
     file_name_operation(flags & O_CREAT ? SET : INSPECT, folder, path, site);
     if (flags & O_TRUNC) file_operation_at(SET, folder, path, site);
 }

@@ -50,7 +50,7 @@ static enum fragment_end end_of(enum ending ending) {
         return IT_CRASHED;
     case STUCK_OUTSIDE:
         return AT_WAIT;
-    case STEP_LIMIT:
+    case STEP_LIMIT: case COMES_FURTHER:
         return AT_WINDOW;
     case NOT_ON_FIBERS:
         return AT_OUTSIDE;

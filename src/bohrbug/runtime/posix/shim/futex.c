@@ -8,6 +8,7 @@
 #include <sys/syscall.h>
 
 #include "accesses.h"
+#include "addresses.h"
 #include "clock.h"
 #include "fairness.h"
 #include "fiber.h"
@@ -77,11 +78,19 @@ static long requeue(uint32_t *word, int operation, uint32_t most, uint32_t most_
     return count + moved;
 }
 
+/* For others the fourth argument is a number. */
+static bool waits(int operation) {
+    int command = operation & FUTEX_CMD_MASK;
+    return command == FUTEX_WAIT || command == FUTEX_WAIT_BITSET;
+}
+
 long futex_perform(const long *a, uint64_t site) {
     uint32_t *word = (uint32_t *)a[0], *other = (uint32_t *)a[4];
     int operation = (int)a[1];
     uint32_t value = (uint32_t)a[2];
     const struct timespec *time = (const struct timespec *)a[3];
+    if (leads_nowhere(word) || (waits(operation) && misleads(time)))
+        return REAL(syscall)(SYS_futex, a[0], a[1], a[2], a[3], a[4], a[5]);
     switch (operation & FUTEX_CMD_MASK) {
     case FUTEX_WAIT:
         return wait_for(word, operation, value, time ? deadline_after(time) : NO_DEADLINE, site);
@@ -131,9 +140,11 @@ EXPORT long syscall(long number, ...) {
             perform(YIELD, current_resource(), SITE);
             return 0;
         case SYS_getrandom:
+            if (a[1] && leads_nowhere((void *)a[0])) return bad_address();
             random_bytes((void *)a[0], (size_t)a[1]);
             return a[1];
         case SYS_clock_gettime: {
+            if (!clock_is_known((clockid_t)a[0]) || leads_nowhere((void *)a[1])) break;
             uint64_t now = clock_read((clockid_t)a[0]);
             *(struct timespec *)a[1] =
                 (struct timespec){(time_t)(now / SECOND), (long)(now % SECOND)};

@@ -13,6 +13,7 @@
 #include <sys/uio.h>
 
 #include "accesses.h"
+#include "addresses.h"
 #include "clock.h"
 #include "descriptor_numbers.h"
 #include "descriptors.h"
@@ -22,6 +23,7 @@
 #include "real.h"
 #include "signals.h"
 #include "timers.h"
+#include "trying.h"
 
 /* As much as a pipe that is ready takes without blocking. */
 #define PIECE PIPE_BUF
@@ -35,10 +37,17 @@ static bool is_pipe(int fd) {
 
 /* -- reading and writing ------------------------------------------------------------ */
 
+/* Whatever there is, nothing is read and the call does not wait: those of events refuse to tell less than a number. */
+static bool too_little(int fd, size_t count) {
+    struct stat status;
+    return count < sizeof(uint64_t) && (count == 0 || (fstat(fd, &status) == 0 && !(status.st_mode & S_IFMT)));
+}
+
 ssize_t read_from(int fd, void *buffer, size_t count, uint64_t site) {
     number_operation(INSPECT, site);
     file_operation(SET, fd, site);
-    if (descriptor_may_block(fd) && !descriptor_operation(GET, &fd, POLLIN, site)) return -1;
+    short events = too_little(fd, count) ? 0 : POLLIN;
+    if (descriptor_may_block(fd) && !descriptor_operation(GET, &fd, events, site)) return -1;
     if (connection_fails(RECV_FAULT, fd, site)) return number_used(fd, -1);
     ssize_t size = number_used(fd, REAL(read)(fd, buffer, count));
     touched(buffer, size, WRITE, site);
@@ -130,14 +139,38 @@ static bool socket_operation(enum kind kind, int *fd, int flags, short events, u
     return descriptor_operation(kind, fd, flags & MSG_DONTWAIT ? 0 : events, site);
 }
 
-ssize_t receive(int fd, void *buffer, size_t length, int flags, struct sockaddr *address, socklen_t *size,
-                uint64_t site) {
+static ssize_t receive_once(int fd, void *buffer, size_t length, int flags, struct sockaddr *address, socklen_t *size,
+                            uint64_t site) {
     number_operation(INSPECT, site);
     if (!socket_operation(GET, &fd, flags, POLLIN, site)) return -1;
     if (connection_fails(RECV_FAULT, fd, site)) return number_used(fd, -1);
     ssize_t received = number_used(fd, REAL(recvfrom)(fd, buffer, length, flags, address, size));
     touched(buffer, received < (ssize_t)length ? received : (ssize_t)length, WRITE, site);
     return received;
+}
+
+/* Whether the kernel goes on until all has come. */
+static bool waits_for_all(int fd, int flags) {
+    int type = 0, error = errno;
+    socklen_t size = sizeof type;
+    if (!(flags & MSG_WAITALL) || flags & (MSG_DONTWAIT | MSG_PEEK | MSG_ERRQUEUE | MSG_OOB)) return false;
+    bool is_stream = getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &size) == 0 && type == SOCK_STREAM;
+    errno = error;
+    return is_stream && is_blocking(fd);
+}
+
+ssize_t receive(int fd, void *buffer, size_t length, int flags, struct sockaddr *address, socklen_t *size,
+                uint64_t site) {
+    if (!waits_for_all(fd, flags)) return receive_once(fd, buffer, length, flags, address, size, site);
+    size_t received = 0;
+    do {
+        char *rest = (char *)buffer + received;
+        ssize_t more = receive_once(fd, rest, length - received, flags & ~MSG_WAITALL, address, size, site);
+        /* What went wrong in the end is for the next call to tell. */
+        if (more <= 0) return received ? (ssize_t)received : more;
+        received += (size_t)more;
+    } while (received < length);
+    return (ssize_t)received;
 }
 
 EXPORT ssize_t recv(int fd, void *buffer, size_t length, int flags) {
@@ -229,6 +262,8 @@ static void deliver_at_once(int fd) {
 
 static int accepted(int fd) {
     if (fd < 0) return fd;
+    /* There is room for another one. */
+    segment->releases++;
     deliver_at_once(fd);
     port_is_ours(fd);
     return fd;
@@ -250,11 +285,35 @@ EXPORT int accept4(int fd, struct sockaddr *address, socklen_t *size, int flags)
     return accepted((int)number_used(fd, REAL(accept4)(fd, address, size, flags)));
 }
 
+/* A connection to a socket with a name waits as long as the other side has no room for one. */
+static bool waits_for_room(int fd, const struct sockaddr *address, socklen_t size) {
+    bool has_name = size > sizeof address->sa_family && !leads_nowhere(address) && address->sa_family == AF_UNIX;
+    return has_name && descriptor_is_socket(fd) && is_blocking(fd);
+}
+
+/* In place of -1: errors of connect are among those that mean that a call would block. */
+#define REFUSED 1
+
+static long try_to_connect(const struct call *call) {
+    int fd = (int)call->numbers[0], flags = REAL(fcntl)(fd, F_GETFL);
+    REAL(fcntl)(fd, F_SETFL, flags | O_NONBLOCK);
+    int result = REAL(connect)(fd, call->what, (socklen_t)call->numbers[1]), error = errno;
+    REAL(fcntl)(fd, F_SETFL, flags);
+    errno = error;
+    if (result == 0) segment->fd_changes++;
+    return result < 0 && error != EAGAIN ? REFUSED : result;
+}
+
 EXPORT int connect(int fd, const struct sockaddr *address, socklen_t size) {
     CONTROLLED(connect, fd, address, size);
     number_operation(INSPECT, SITE);
     descriptor_change(fd, SITE);
     if (fails(CONNECT_FAULT, SITE)) return -1;
+    if (waits_for_room(fd, address, size)) {
+        struct call call = {try_to_connect, address, {fd, (long)size}, NULL, 0, false};
+        long result = persist_from_now(&call, PUT, descriptor_of_sockets(SITE), SITE);
+        return result == REFUSED ? -1 : (int)result;
+    }
     deliver_at_once(fd);
     int result = (int)number_used(fd, REAL(connect)(fd, address, size));
     port_is_ours(fd);

@@ -39,7 +39,7 @@ static long try_to_receive(const struct call *call) {
 /* The kernel looks at the time only where it has to wait, and so does this. */
 static bool has_time(struct call *call, const struct timespec *time) {
     bool valid = !time || valid_time(time);
-    if (valid && time) call->deadline = deadline_at(CLOCK_REALTIME, time);
+    if (valid && time) call->deadline = call_deadline(deadline_at(CLOCK_REALTIME, time));
     return valid;
 }
 

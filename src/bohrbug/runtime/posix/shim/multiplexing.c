@@ -4,6 +4,7 @@
 #include <sys/epoll.h>
 #include <sys/select.h>
 
+#include "addresses.h"
 #include "clock.h"
 #include "descriptors.h"
 #include "real.h"
@@ -68,6 +69,7 @@ EXPORT int __poll_chk(struct pollfd *descriptors, nfds_t count, int timeout, siz
 EXPORT int ppoll(struct pollfd *descriptors, nfds_t count, const struct timespec *time,
                  const sigset_t *mask) {
     CONTROLLED(ppoll, descriptors, count, time, mask);
+    REFUSED_IF(misleads(time) || misleads(mask), ppoll, descriptors, count, time, mask);
     WITH_MASK(mask);
     struct timespec more = wait_with(&other, descriptors, count, time, SITE);
     return REAL(ppoll)(descriptors, count, &more, other.given);
@@ -76,6 +78,7 @@ EXPORT int ppoll(struct pollfd *descriptors, nfds_t count, const struct timespec
 EXPORT int __ppoll_chk(struct pollfd *descriptors, nfds_t count, const struct timespec *time,
                        const sigset_t *mask, size_t size) {
     CONTROLLED(__ppoll_chk, descriptors, count, time, mask, size);
+    REFUSED_IF(misleads(time) || misleads(mask), __ppoll_chk, descriptors, count, time, mask, size);
     WITH_MASK(mask);
     struct timespec more = wait_with(&other, descriptors, count, time, SITE);
     return REAL(__ppoll_chk)(descriptors, count, &more, other.given, size);
@@ -96,9 +99,16 @@ static nfds_t as_poll(struct pollfd descriptors[FD_SETSIZE], int count, const fd
     return used;
 }
 
+static bool any_misleads(const fd_set *readable, const fd_set *writable, const fd_set *exceptional,
+                         const void *time) {
+    return misleads(readable) || misleads(writable) || misleads(exceptional) || misleads(time);
+}
+
 EXPORT int select(int count, fd_set *restrict readable, fd_set *restrict writable,
                   fd_set *restrict exceptional, struct timeval *restrict timeout) {
     CONTROLLED(select, count, readable, writable, exceptional, timeout);
+    REFUSED_IF(any_misleads(readable, writable, exceptional, timeout), select, count, readable, writable, exceptional,
+               timeout);
     struct pollfd descriptors[FD_SETSIZE];
     nfds_t used = as_poll(descriptors, count, readable, writable, exceptional);
     struct timespec time = {0, 0};
@@ -112,6 +122,8 @@ EXPORT int pselect(int count, fd_set *restrict readable, fd_set *restrict writab
                    fd_set *restrict exceptional, const struct timespec *restrict time,
                    const sigset_t *restrict mask) {
     CONTROLLED(pselect, count, readable, writable, exceptional, time, mask);
+    REFUSED_IF(any_misleads(readable, writable, exceptional, time) || misleads(mask), pselect, count, readable,
+               writable, exceptional, time, mask);
     struct pollfd descriptors[FD_SETSIZE];
     nfds_t used = as_poll(descriptors, count, readable, writable, exceptional);
     WITH_MASK(mask);
@@ -132,6 +144,7 @@ EXPORT int epoll_wait(int fd, struct epoll_event *events, int most, int timeout)
 EXPORT int epoll_pwait(int fd, struct epoll_event *events, int most, int timeout,
                        const sigset_t *mask) {
     CONTROLLED(epoll_pwait, fd, events, most, timeout, mask);
+    REFUSED_IF(misleads(mask), epoll_pwait, fd, events, most, timeout, mask);
     struct pollfd descriptor = {fd, POLLIN, 0};
     struct timespec time = milliseconds(timeout);
     WITH_MASK(mask);
@@ -142,6 +155,7 @@ EXPORT int epoll_pwait(int fd, struct epoll_event *events, int most, int timeout
 EXPORT int epoll_pwait2(int fd, struct epoll_event *events, int most, const struct timespec *time,
                         const sigset_t *mask) {
     CONTROLLED(epoll_pwait2, fd, events, most, time, mask);
+    REFUSED_IF(misleads(time) || misleads(mask), epoll_pwait2, fd, events, most, time, mask);
     struct pollfd descriptor = {fd, POLLIN, 0};
     WITH_MASK(mask);
     struct timespec more = wait_with(&other, &descriptor, 1, time, SITE);

@@ -1,61 +1,12 @@
 #include "order.h"
 
-#include <string.h>
-
+#include "past_stores.h"
 #include "task.h"
-
-#define SMALLEST_CLOCK 8u
-
-/* A clock is the number of a word that says how many follow, or 0. */
-static uint32_t length_of(uint32_t clock) { return clock ? ACCESSES->words[clock] : 0; }
-static uint32_t *words_of(uint32_t clock) { return ACCESSES->words + clock + 1; }
+#include "vector_clock.h"
 
 static bool is_kept(void) {
     /* Until a second task is made, everything comes before all that it will do. */
     return segment->tasks > 1 && ACCESSES->takes_part && !ACCESSES->gave_up;
-}
-
-static void give_up(void) {
-    ACCESSES->gave_up = 1;
-    if (hooks) hooks->now->epoch = 0;
-}
-
-/* Makes room for at least `wanted` tasks. */
-static bool widen(uint32_t *clock, uint32_t wanted) {
-    uint32_t length = length_of(*clock);
-    if (length >= wanted) return true;
-    uint32_t larger = SMALLEST_CLOCK;
-    while (larger < wanted) larger *= 2;
-    struct accesses *all = ACCESSES;
-    if (!all->clock_words) all->clock_words = 1;
-    if (all->clock_words + larger + 1 > CLOCK_WORDS) {
-        give_up();
-        return false;
-    }
-    uint32_t fresh = all->clock_words;
-    all->clock_words += larger + 1;
-    all->words[fresh] = larger;
-    if (length) memcpy(words_of(fresh), words_of(*clock), length * sizeof(uint32_t));
-    /* Another execution may have been here before. */
-    memset(words_of(fresh) + length, 0, (larger - length) * sizeof(uint32_t));
-    *clock = fresh;
-    return true;
-}
-
-static void join(uint32_t *into, uint32_t from) {
-    uint32_t length = length_of(from);
-    if (!length || !widen(into, length)) return;
-    uint32_t *target = words_of(*into);
-    const uint32_t *source = words_of(from);
-    for (uint32_t i = 0; i < length; i++)
-        if (source[i] > target[i]) target[i] = source[i];
-}
-
-static void replace(uint32_t *into, uint32_t from) {
-    uint32_t length = length_of(from);
-    if (!widen(into, length)) return;
-    if (*into) memset(words_of(*into), 0, length_of(*into) * sizeof(uint32_t));
-    if (length) memcpy(words_of(*into), words_of(from), length * sizeof(uint32_t));
 }
 
 static struct task_order *own(void) { return &ACCESSES->order[index_of(current)]; }
@@ -64,12 +15,12 @@ static struct task_order *own(void) { return &ACCESSES->order[index_of(current)]
 static void advance(void) {
     struct task_order *order = own();
     uint32_t index = index_of(current);
-    if (!widen(&order->clock, index + 1)) return;
+    if (!clock_widen(&order->clock, index + 1)) return;
     if (order->count >= MOST_COUNT) {
-        give_up();
+        clocks_give_up();
         return;
     }
-    words_of(order->clock)[index] = ++order->count;
+    clock_words(order->clock)[index] = ++order->count;
 }
 
 /* Of the epochs of each task, those that began without a fence. */
@@ -83,8 +34,8 @@ static void tell_hooks(void) {
         return;
     }
     const struct task_order *order = own();
-    now->clock = words_of(order->clock);
-    now->known = length_of(order->clock);
+    now->clock = clock_words(order->clock);
+    now->known = clock_length(order->clock);
     now->epoch = EPOCH(index_of(current), order->count);
     now->fence = order->count - without_fence[index_of(current)];
 }
@@ -99,7 +50,7 @@ static bool begin_task(void) {
     if (!current || !is_kept()) return false;
     struct task_order *order = own();
     if (!order->count) {
-        join(&order->clock, ACCESSES->task_clock[index_of(current)]);
+        clock_join(&order->clock, ACCESSES->task_clock[index_of(current)]);
         advance();
     }
     return !ACCESSES->gave_up;
@@ -107,13 +58,13 @@ static bool begin_task(void) {
 
 static void publish(uint32_t resource) {
     uint32_t *clock = clock_of(resource);
-    if (clock) join(clock, own()->clock);
-    else give_up();
+    if (clock) clock_join(clock, own()->clock);
+    else clocks_give_up();
 }
 
 static void learn(uint32_t resource) {
     const uint32_t *clock = clock_of(resource);
-    if (clock) join(&own()->clock, *clock);
+    if (clock) clock_join(&own()->clock, *clock);
 }
 
 /* Children of this process that have ended. */
@@ -198,11 +149,12 @@ void order_atomic_store(uint32_t resource, bool releases, bool goes_on) {
     /* What a fence released goes out with whatever is stored after it. */
     uint32_t from = releases ? order->clock : order->released;
     if (!clock) {
-        give_up();
+        clocks_give_up();
         return;
     }
-    if (goes_on) join(clock, from);
-    else replace(clock, from);
+    if (goes_on) clock_join(clock, from);
+    else clock_replace(clock, from);
+    order->stored = order->count;
     if (releases) {
         advance();
         /* A plain store of the processor does for it. */
@@ -214,25 +166,28 @@ void order_atomic_store(uint32_t resource, bool releases, bool goes_on) {
 void order_store_arrives(uint32_t entry, uint32_t resource) {
     const uint32_t *from = clock_of(entry);
     uint32_t *into = clock_of(resource);
-    if (from && into) replace(into, *from);
-    else give_up();
+    if (from && into) clock_replace(into, *from);
+    else clocks_give_up();
 }
 
-void order_atomic_load(uint32_t resource, bool acquires) {
-    if (!begin_task()) return;
+uint32_t order_clock(uint32_t resource) {
     const uint32_t *clock = clock_of(resource);
+    return clock ? *clock : NO_CLOCK;
+}
+
+void order_atomic_load(uint32_t clock, bool acquires) {
+    if (!begin_task()) return;
     struct task_order *order = own();
-    if (!clock) return;
-    if (acquires) join(&order->clock, *clock);
-    else join(&order->unlearnt, *clock);
+    clock_join(acquires ? &order->clock : &order->unlearnt, clock);
     tell_hooks();
 }
 
-void order_fence(bool acquires, bool releases) {
+void order_fence(bool acquires, bool releases, bool strongest) {
     if (!begin_task()) return;
     struct task_order *order = own();
-    if (acquires) join(&order->clock, order->unlearnt);
-    if (releases) replace(&order->released, order->clock);
+    if (acquires) clock_join(&order->clock, order->unlearnt);
+    if (strongest) past_stores_fence();
+    if (releases) clock_replace(&order->released, order->clock);
     advance();
     tell_hooks();
 }

@@ -30,7 +30,11 @@ void order_learn(uint32_t resource);
 void order_atomic_store(uint32_t resource, bool releases, bool goes_on);
 /* An atomic store that was put in a buffer reaches memory, and with it what it released. */
 void order_store_arrives(uint32_t entry, uint32_t resource);
-void order_atomic_load(uint32_t resource, bool acquires);
-void order_fence(bool acquires, bool releases);
+/* What the store that is the newest one of an atomic has released, as a clock. */
+uint32_t order_clock(uint32_t resource);
+/* A load has seen a store that released so much. */
+void order_atomic_load(uint32_t clock, bool acquires);
+/* `strongest`: it is one of those that are in one order for all. */
+void order_fence(bool acquires, bool releases, bool strongest);
 
 #endif

@@ -15,6 +15,7 @@
 #include "descriptor_numbers.h"
 #include "descriptors.h"
 #include "file_streams.h"
+#include "process.h"
 #include "real.h"
 
 #undef fwrite_unlocked
@@ -191,6 +192,7 @@ EXPORT int fclose(FILE *stream) {
         number_operation(SET, SITE);
     }
     resource_forget(stream);
+    popened_closes(stream);
     /* Not busy: streams can be made of functions of the program. */
     int fd = fileno(stream), result = REAL(fclose)(stream);
     return number_closed(fd, result);

@@ -2,7 +2,6 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <netinet/in.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -10,11 +9,10 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <sys/timerfd.h>
-#include <unistd.h>
 
 #include "live.h"
+#include "reading.h"
 
 /* One end of a connection; IPv4 as IPv6 has it. */
 struct end {
@@ -114,11 +112,7 @@ enum outsider outsider_behind(int fd) {
     if (option(fd, SO_DOMAIN) >= 0) return most;
     char path[48], text[4096];
     snprintf(path, sizeof path, "/proc/self/fdinfo/%d", fd);
-    int info = (int)syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC);
-    if (info < 0) return most;
-    long length = syscall(SYS_read, info, text, sizeof text - 1);
-    syscall(SYS_close, info);
-    text[length < 0 ? 0 : length] = 0;
+    read_start(path, text, sizeof text);
     for (const char *at = text; (at = strstr(at, "tfd:")); at++) {
         enum outsider outsider = outsider_of(atoi(at + 4));
         if (outsider > most) most = outsider;

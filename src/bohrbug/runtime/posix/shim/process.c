@@ -1,7 +1,6 @@
 #include "process.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <linux/futex.h>
 #include <poll.h>
 #include <stdio.h>
@@ -19,7 +18,9 @@
 #include "fiber.h"
 #include "forgetting.h"
 #include "live.h"
+#include "past_stores.h"
 #include "mutex.h"
+#include "reading.h"
 #include "real.h"
 #include "schedule.h"
 #include "short_way.h"
@@ -45,7 +46,10 @@ static uint32_t append(uint32_t parent) {
         finish(TOO_BIG, NONE, "an execution with more than %u processes", segment->most_processes);
     /* Beside live rounds other processes go their own way. */
     if (segment->processes) prefers_kernel_threads("another process");
-    if (segment->processes) store_buffers_end();
+    if (segment->processes) {
+        store_buffers_end();
+        past_stores_end();
+    }
     if (has_room) segment->processes++;
     PROCESSES[index].parent = parent;
     PROCESSES[index].state = PREPARED;
@@ -252,12 +256,7 @@ pid_t process_fork(uint64_t site) {
 static char state_of(int32_t pid) {
     char path[32], text[512];
     snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
-    int fd = (int)syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0) return 'X';
-    long length = syscall(SYS_read, fd, text, sizeof text - 1);
-    syscall(SYS_close, fd);
-    if (length <= 0) return 'X';
-    text[length] = 0;
+    if (read_start(path, text, sizeof text) <= 0) return 'X';
     const char *state = strrchr(text, ')');
     if (!state) return 'R';
     state += 2;
@@ -290,12 +289,17 @@ bool some_have_ended(void) {
     return any;
 }
 
+bool child_is_meant(const struct process *child, int32_t pid) {
+    if (pid == -1 || child->pid == pid) return true;
+    /* Also one that nobody has collected yet has its group. */
+    return pid < -1 && syscall(SYS_getpgid, child->pid) == -(long)pid;
+}
+
 bool child_ended(uint32_t process, int32_t pid) {
     bool any = false;
     for (uint32_t i = 0; i < segment->processes; i++) {
         struct process *child = &PROCESSES[i];
-        if (child->parent != process || child->collected || (pid != -1 && child->pid != pid))
-            continue;
+        if (child->parent != process || child->collected || !child_is_meant(child, pid)) continue;
         any = true;
         if (child->state == OVER) return true;
         if (child->state == ALIVE && !child->joined && process_is_gone(child->pid)) {

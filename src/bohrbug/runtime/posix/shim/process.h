@@ -3,6 +3,7 @@
 #define BOHRBUG_PROCESS_H
 
 #include <stdbool.h>
+#include <stdio.h>
 #include <sys/types.h>
 
 #include "segment.h"
@@ -14,6 +15,10 @@ bool process_begin(void);
 void end_with_starter(void);
 /* Whether a child of a process has ended: the one with a pid, or any if that is -1. */
 bool child_ended(uint32_t process, int32_t pid);
+/* A stream is closed, which popen may have opened. */
+void popened_closes(const FILE *stream);
+/* Whether `pid`, as waitpid has it, means that child: -1 means all, and numbers below that a group. */
+bool child_is_meant(const struct process *child, int32_t pid);
 /* Whether there is a process that does not take part and could still change something. */
 bool processes_outside(void);
 /* Sleeps until the task may have the turn, or has to answer. */

@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <sys/random.h>
 
+#include "addresses.h"
 #include "random_bytes.h"
 #include "real.h"
 #include "task.h"
@@ -21,6 +22,7 @@ void random_bytes(void *buffer, size_t length) {
 
 EXPORT ssize_t getrandom(void *buffer, size_t length, unsigned flags) {
     CONTROLLED(getrandom, buffer, length, flags);
+    REFUSED_IF(length && leads_nowhere(buffer), getrandom, buffer, length, flags);
     random_bytes(buffer, length);
     return (ssize_t)length;
 }
@@ -31,6 +33,7 @@ EXPORT int getentropy(void *buffer, size_t length) {
         errno = EIO;
         return -1;
     }
+    REFUSED_IF(length && leads_nowhere(buffer), getentropy, buffer, length);
     random_bytes(buffer, length);
     return 0;
 }

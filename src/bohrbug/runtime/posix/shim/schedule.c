@@ -1,5 +1,6 @@
 #include "schedule.h"
 
+#include "advancing.h"
 #include "ask.h"
 #include "clock.h"
 #include "debugging.h"
@@ -132,6 +133,10 @@ static void is_of_handler(struct step *step) {
     step->flags = (step->flags & YIELDED) | READS_KERNEL;
 }
 
+static void reach_limit(uint32_t running, uint32_t step) {
+    finish(comes_further() ? COMES_FURTHER : STEP_LIMIT, running, "not finished after %u steps", step);
+}
+
 /* Whose step is next; NULL if nobody is left. */
 static struct task *choose_step(uint32_t running, bool yielded) {
     if (!segment->alive_count) return NULL;
@@ -142,8 +147,10 @@ static struct task *choose_step(uint32_t running, bool yielded) {
         if (!timed_count) find_options();
     }
     uint32_t step = segment->steps;
-    if (step >= segment->max_steps)
-        finish(STEP_LIMIT, running, "not finished after %u steps", step);
+    if (step >= last_stretch()) {
+        if (step >= segment->max_steps) reach_limit(running, step);
+        note_standing(step);
+    }
     if (enabled_count > 1 && step - segment->slice_began >= TIME_SLICE) {
         segment->slice_began = step;
         yielded = true;
@@ -201,8 +208,7 @@ bool has_planned_value(void) {
 
 uint32_t choose_value(uint32_t arity, uint32_t resource, uint64_t site) {
     uint32_t step = segment->steps;
-    if (step >= segment->max_steps)
-        finish(STEP_LIMIT, index_of(current), "not finished after %u steps", step);
+    if (step >= segment->max_steps) reach_limit(index_of(current), step);
     uint32_t value = step < segment->prefix_length ? value_of_prefix(arity, step)
                                                    : policy_value(arity);
     segment->choices++;

@@ -108,6 +108,7 @@ enum ending {
     TOO_BIG,
     ASKED,        /* the policy leaves the decision of the last step to somebody else */
     NOT_ON_FIBERS, /* tasks have to be kernel threads: see needs_kernel_threads */
+    COMES_FURTHER, /* the step limit is reached, and the execution may be only long */
 };
 
 /* How a program can misuse what POSIX gives it; the order is that of MISUSES in layout.py. */
@@ -137,6 +138,10 @@ enum over { NOT_OVER, IN_FILES, PRINTED_KEPT };
 
 /* Why a task is held back that may not be waiting for the others. */
 enum doubt { REPEATED_YIELD = 1, LONG_RUN = 2 };
+
+/* How stores become visible: at once, by way of a buffer of their task (store_buffer.h), or one by one to each load
+ * (past_stores.h). */
+enum memory { SEQUENTIAL, STORES_BUFFERED, STORES_REMEMBERED };
 
 /* What a handler of a signal does to a wait. */
 enum interruption { NO_HANDLER, ENDS_THE_WAIT, WAITS_ON };
@@ -217,6 +222,7 @@ struct resource {
     uint32_t tokens, generation, destroyed;
     uint32_t marks, point;     /* see marks_of and point_of in points.c */
     uint32_t bytes;            /* of memory, as many as were accessed at once, at most */
+    uint32_t history;          /* of an atomic: the number of its store_history, from 1, or 0 */
     struct holder reader[MOST_READERS];
 };
 
@@ -229,6 +235,8 @@ struct process {
     uint32_t main_task;
     uint64_t signals, handled; /* sent to it as a whole by other tasks, and those with a handler */
     uint64_t restarting;       /* ... which has SA_RESTART */
+    int32_t locked_out_by;     /* the process that holds the part of a file which this one waits for, or 0 */
+    uint32_t locked_out_since; /* the releases when that was found out */
 };
 
 struct module {
@@ -323,7 +331,7 @@ struct header {
     uint32_t kernel_matters, polls_matter; /* whether any execution has shown steps of that kind */
     uint32_t numbers_matter;   /* ... or uses of descriptors that were closed before */
     uint32_t fibers;           /* one kernel thread wears all tasks */
-    uint32_t tso;              /* tasks have store buffers */
+    uint32_t memory;           /* enum memory */
     int32_t starter;           /* process id of whoever starts the executions */
     uint64_t cpus[CPU_WORDS];  /* the processors that the program believes to have, as bits */
     uint32_t right_deaths;     /* signals, as bits, that child processes may die of */
@@ -353,7 +361,7 @@ struct header {
     uint32_t diverged, diverged_step;
     uint32_t diverged_name;
     uint32_t not_modelled;     /* enum not_modelled */
-    uint32_t tso_given_up;     /* there were several processes, and no store buffers any more */
+    uint32_t memory_given_up;  /* there were several processes, and memory was sequentially consistent */
     uint32_t overlaps;         /* memory was accessed under several names: see note_bytes */
     uint64_t now;              /* nanoseconds of virtual time */
     uint64_t slept;            /* ... in which nobody used the processor */
@@ -384,6 +392,7 @@ struct header {
     uint32_t stale_numbers;    /* a descriptor was used that was closed before */
     uint32_t yields_assumed;   /* enum doubt, as bits: somebody was held back who may be making progress */
     uint32_t ended_beside_others; /* a process did, by exit: what it does then, nobody comes between */
+    uint32_t handlers_run;     /* handlers of signals did, each just before an operation of its thread */
     uint64_t ports[PORT_WORDS]; /* those of sockets of the execution, as bits */
     char needs_kernel_threads[32]; /* what the program did first that is not right on fibers */
     /* Of a process that was put back after the execution: */

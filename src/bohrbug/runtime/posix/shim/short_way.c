@@ -1,5 +1,6 @@
 #include "short_way.h"
 
+#include "advancing.h"
 #include "debugging.h"
 #include "futures.h"
 #include "live.h"
@@ -35,7 +36,7 @@ static __attribute__((noinline)) bool is_usual(uint32_t step) {
     if (!step || is_watched() || may_be_unseen || segment->fairness_active) return false;
     if (keeps_inside) return false;
     if (step >= steps_at_hand) steps_prepare();
-    usual_until = steps_at_hand < segment->max_steps ? steps_at_hand : segment->max_steps;
+    usual_until = steps_at_hand < last_stretch() ? steps_at_hand : last_stretch();
     if (live_at < usual_until) usual_until = live_at;
     return step < usual_until;
 }

@@ -1,7 +1,6 @@
 #include "signals.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,7 +10,9 @@
 #include <unistd.h>
 
 #include "accesses.h"
+#include "addresses.h"
 #include "process_state.h"
+#include "reading.h"
 #include "real.h"
 #include "clock.h"
 #include "debug_registers.h"
@@ -212,11 +213,7 @@ void signals_wait_with(const struct other_mask *other) {
 uint64_t signals_pending(int thread, bool own) {
     char path[64], text[4096];
     snprintf(path, sizeof path, "/proc/self/task/%d/status", thread);
-    int fd = (int)syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0) return 0;
-    long length = syscall(SYS_read, fd, text, sizeof text - 1);
-    syscall(SYS_close, fd);
-    text[length > 0 ? length : 0] = 0;
+    read_start(path, text, sizeof text);
     const char *found = strstr(text, own ? "SigPnd:" : "ShdPnd:");
     return found ? strtoull(found + strlen("SigPnd:"), NULL, 16) : 0;
 }
@@ -235,10 +232,14 @@ void signals_gather(const struct task *task) {
     if (timer_ends_soon(process->handled | matter)) segment->timers_run = 1;
 }
 
-static uint64_t interrupting(const struct task *task) {
+static uint64_t handled_with(const struct task *task, uint64_t mask) {
     const struct process *process = &PROCESSES[task->process];
-    return (task->signals | process->signals) & process->handled & ~task->mask;
+    return (task->signals | process->signals) & process->handled & ~mask;
 }
+
+bool signals_deliverable(const struct task *task, uint64_t mask) { return handled_with(task, mask) != 0; }
+
+static uint64_t interrupting(const struct task *task) { return handled_with(task, task->mask); }
 
 bool signal_interrupts(const struct task *task) { return interrupting(task) != 0; }
 
@@ -292,6 +293,7 @@ static void note_taken(int number) {
 
 EXPORT int sigwait(const sigset_t *set, int *number) {
     CONTROLLED(sigwait, set, number);
+    REFUSED_IF(leads_nowhere(set), sigwait, set, number);
     wait_until_sent(bits(set), NO_DEADLINE, NO_SIGNAL, SITE);
     int result = REAL(sigwait)(set, number);
     if (result == 0) note_taken(*number);
@@ -314,11 +316,13 @@ static int wait_for_information(const sigset_t *set, siginfo_t *info, uint64_t d
 
 EXPORT int sigwaitinfo(const sigset_t *set, siginfo_t *info) {
     CONTROLLED(sigwaitinfo, set, info);
+    REFUSED_IF(leads_nowhere(set), sigwaitinfo, set, info);
     return wait_for_information(set, info, NO_DEADLINE, SITE);
 }
 
 EXPORT int sigtimedwait(const sigset_t *set, siginfo_t *info, const struct timespec *time) {
     CONTROLLED(sigtimedwait, set, info, time);
+    REFUSED_IF(leads_nowhere(set) || misleads(time), sigtimedwait, set, info, time);
     return wait_for_information(set, info, time ? deadline_after(time) : NO_DEADLINE, SITE);
 }
 
@@ -349,6 +353,7 @@ static int suspend(const sigset_t *mask, uint64_t site) {
 
 EXPORT int sigsuspend(const sigset_t *mask) {
     CONTROLLED(sigsuspend, mask);
+    REFUSED_IF(leads_nowhere(mask), sigsuspend, mask);
     return suspend(mask, SITE);
 }
 
@@ -471,5 +476,9 @@ EXPORT int raise(int number) {
     prefers_kernel_threads("raise");
     process_state_operation(INSPECT, SIGNAL_HANDLERS, SITE);
     current->signals |= bit(number);
-    return REAL(raise)(number);
+    int result = REAL(raise)(number), error = errno;
+    /* Its handler has run, unless it is blocked. */
+    signals_look(current);
+    errno = error;
+    return result;
 }

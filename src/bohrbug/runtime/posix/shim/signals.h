@@ -40,6 +40,8 @@ uint64_t signals_pending(int thread, bool own);
 void signals_gather(const struct task *task);
 /* Forgets what has been handled, and notes what the task blocks. */
 void signals_look(struct task *task);
+/* Whether one of the signals that were sent to the task, or its process, has a handler that runs with that mask. */
+bool signals_deliverable(const struct task *task, uint64_t mask);
 /* Whether a handler would run in the task now, and end its wait. */
 bool signal_interrupts(const struct task *task);
 /* ... and whether the call is to go on waiting then, as the handlers have SA_RESTART. */

@@ -4,6 +4,7 @@
 #include <stdint.h>
 #include <threads.h>
 
+#include "addresses.h"
 #include "clock.h"
 #include "fairness.h"
 #include "real.h"
@@ -79,6 +80,7 @@ EXPORT int usleep(useconds_t microseconds) {
 
 EXPORT int nanosleep(const struct timespec *time, struct timespec *left) {
     CONTROLLED(nanosleep, time, left);
+    REFUSED_IF(leads_nowhere(time), nanosleep, time, left);
     if (!valid_time(time)) {
         errno = EINVAL;
         return -1;
@@ -90,6 +92,7 @@ EXPORT int nanosleep(const struct timespec *time, struct timespec *left) {
 EXPORT int clock_nanosleep(clockid_t clock, int flags, const struct timespec *time,
                            struct timespec *left) {
     CONTROLLED(clock_nanosleep, clock, flags, time, left);
+    REFUSED_IF(leads_nowhere(time), clock_nanosleep, clock, flags, time, left);
     if (!valid_time(time) || clock == CLOCK_THREAD_CPUTIME_ID) return EINVAL;
     if (clock_refuses(clock)) return clock_refuses(clock);
     uint64_t until = flags & TIMER_ABSTIME ? deadline_at(clock, time) : deadline_after(time);
@@ -100,6 +103,7 @@ EXPORT int clock_nanosleep(clockid_t clock, int flags, const struct timespec *ti
 
 EXPORT int thrd_sleep(const struct timespec *time, struct timespec *left) {
     CONTROLLED(thrd_sleep, time, left);
+    REFUSED_IF(leads_nowhere(time), thrd_sleep, time, left);
     if (!valid_time(time)) return -2;
     uint64_t until = deadline_after(time);
     if (sleep_until(until, SITE)) return 0;

@@ -36,7 +36,7 @@ static struct buffered_store *newest(struct store_buffer *buffer) {
 }
 
 void store_buffers_begin(void) {
-    has_store_buffers = segment->tso && segment->processes == 1;
+    has_store_buffers = segment->memory == STORES_BUFFERED && segment->processes == 1;
     shown = NULL;
     schedule_with_buffers(has_store_buffers);
 }
@@ -274,7 +274,7 @@ void store_buffers_end(void) {
         struct task *task = buffer_of(t)->task == NONE ? NULL : &TASKS[buffer_of(t)->task];
         while (task && buffer_of(t)->count) store_reaches_memory(task);
     }
-    segment->tso_given_up = 1;
+    segment->memory_given_up = 1;
     has_store_buffers = false;
     schedule_with_buffers(false);
 }

@@ -4,6 +4,7 @@
 
 #include "ending.h"
 #include "forgetting.h"
+#include "past_stores.h"
 #include "short_way.h"
 #include "store_buffer.h"
 
@@ -25,15 +26,15 @@ static uint32_t name_of(const struct task *parent, uint32_t number) {
 }
 
 static struct task *prepare(struct task *parent, uint32_t number, uint32_t process) {
-    uint32_t index = segment->tasks < MOST_TASKS ? segment->tasks++ : forgotten_task();
-    if (index == NONE)
-        finish(TOO_BIG, NONE, "an execution with more than %d tasks", MOST_TASKS);
+    uint32_t most = has_past_stores ? MOST_TASKS_WITH_PAST : MOST_TASKS;
+    uint32_t index = segment->tasks < most ? segment->tasks++ : forgotten_task();
+    if (index == NONE) finish(TOO_BIG, NONE, "an execution with more than %u tasks", most);
     early = early && !parent;
     struct task *task = &TASKS[index];
     task->state = PREPARED;
     task->parent = parent ? index_of(parent) : NONE;
     task->number = number;
-    if (segment->tso) store_buffer_prepare(index_of(task));
+    if (segment->memory == STORES_BUFFERED) store_buffer_prepare(index_of(task));
     task->name_in_plan = name_of(parent, task->number);
     task->process = process;
     task->stack = NONE;

@@ -41,8 +41,8 @@ static void at_end(void *round) {
         needs_kernel_threads("a mutex left locked");
     perform(END, current_resource(), 0);
     mutexes_of_ended();
-    /* As the C library has it where the last thread ends. */
-    if (only_timers_stay()) REAL(exit)(0);
+    /* As the C library has it where the last thread ends; others wait for the end of a child. */
+    if (only_timers_stay() || (this_process && !other_threads_stay())) REAL(exit)(0);
     schedule_end();
 }
 

@@ -10,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "addresses.h"
 #include "clock.h"
 #include "fiber.h"
 #include "order.h"
@@ -239,12 +240,14 @@ EXPORT int setitimer(__itimer_which_t which, const struct itimerval *value,
                      struct itimerval *before) {
     CONTROLLED(setitimer, which, value, before);
     if ((int)which < 0 || (int)which >= ITIMERS) return REAL(setitimer)(which, value, before);
+    if (misleads(value)) return bad_address();
     return set_itimer((int)which, value, before, SITE);
 }
 
 EXPORT int getitimer(__itimer_which_t which, struct itimerval *value) {
     CONTROLLED(getitimer, which, value);
     if ((int)which < 0 || (int)which >= ITIMERS) return REAL(getitimer)(which, value);
+    if (leads_nowhere(value)) return bad_address();
     struct itimerspec rest = read_rest_of(&timers[which]);
     *value = rounded(&rest);
     return 0;
@@ -339,6 +342,7 @@ EXPORT int timer_settime(timer_t id, int flags, const struct itimerspec *value,
     struct timer *timer = controlled() ? known(id) : NULL;
     if (!timer) return REAL(timer_settime)(id, flags, value, before);
     GUARD;
+    if (leads_nowhere(value)) return bad_address();
     return set(timer, flags & TIMER_ABSTIME, value, before, SITE);
 }
 
@@ -346,6 +350,7 @@ EXPORT int timer_gettime(timer_t id, struct itimerspec *value) {
     struct timer *timer = controlled() ? known(id) : NULL;
     if (!timer) return REAL(timer_gettime)(id, value);
     GUARD;
+    if (leads_nowhere(value)) return bad_address();
     *value = read_rest_of(timer);
     return 0;
 }
@@ -399,6 +404,7 @@ EXPORT int timerfd_settime(int fd, int flags, const struct itimerspec *value,
     struct timer *timer = controlled() ? timer_of(fd) : NULL;
     if (!timer) return REAL(timerfd_settime)(fd, flags, value, before);
     GUARD;
+    if (leads_nowhere(value)) return bad_address();
     return set(timer, flags & TFD_TIMER_ABSTIME, value, before, SITE);
 }
 
@@ -406,6 +412,7 @@ EXPORT int timerfd_gettime(int fd, struct itimerspec *value) {
     struct timer *timer = controlled() ? timer_of(fd) : NULL;
     if (!timer) return REAL(timerfd_gettime)(fd, value);
     GUARD;
+    if (leads_nowhere(value)) return bad_address();
     *value = read_rest_of(timer);
     return 0;
 }

@@ -28,6 +28,8 @@ struct call {
     bool never_restarts;
 };
 
+/* A deadline as such, also one that was before the beginning. */
+static inline uint64_t call_deadline(uint64_t moment) { return moment ? moment : 1; }
 /* What the call gives when it can be done, behind a scheduling point. */
 long persist(const struct call *call, enum kind kind, uint32_t resource, uint64_t site);
 /* The same without a point before the first attempt. */

@@ -19,6 +19,7 @@
 /* A handler may come to scheduling points of its own: what the task has waited for, and how that ended,
  * is found out before. */
 static void let_handlers_run(struct task *task, const uint64_t *before) {
+    if (signals_deliverable(task, *before)) segment->handlers_run = 1;
     if (task->interruptible == ENDS_THE_WAIT) {
         task->condition = is_satisfied(task) ? ALWAYS : NEVER;
         task->restarts = signal_restarts(task);
