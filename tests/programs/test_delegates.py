@@ -2,21 +2,13 @@
 
 from __future__ import annotations
 
-import contextlib
-import threading
+import operator
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-import bohrbug
-from bohrbug import VerdictKind
-
-from .guarding import Guard
-from .together import together
-
-Looks = tuple[Callable[[], object], Callable[[], object]]
-"""What looks at something, and what changes it."""
+from .looking_twice import Looks, check_that_it_holds, check_that_it_is_found
 
 
 def _with(**methods: Any) -> Any:
@@ -102,44 +94,67 @@ def _goes_on_in_a_loop() -> Looks:
     return lambda: len(items), take
 
 
+def _by_function(special: str, look: Callable[[Any], object]) -> Callable[[], Looks]:
+    """Whether an operation tells of ``mapping.get``, where that stands for a special method."""
+
+    def make() -> Looks:
+        mapping: dict[str, int] = {}
+        view = _with(**{special: staticmethod(mapping.get)})
+        return lambda: look(view), lambda: mapping.update(a=1)
+
+    return make
+
+
+def _hash() -> Looks:
+    items: list[int] = []
+    view = _with(__hash__=staticmethod(items.__len__))
+    return lambda: hash(view), lambda: items.append(1)
+
+
+def _text() -> Looks:
+    items: list[int] = []
+    view = _with(__repr__=staticmethod(items.__repr__))
+    return lambda: f"{view!r}", lambda: items.append(1)
+
+
+def _enters() -> Looks:
+    items: list[int] = []
+    view = _with(__enter__=staticmethod(items.__len__), __exit__=lambda *_: None)
+
+    def enter() -> object:
+        with view as entered:
+            return entered
+
+    return enter, lambda: items.append(1)
+
+
+def _adds_in_place() -> Looks:
+    items: list[int] = []
+    view = _with(__iadd__=staticmethod(items.append))
+    return lambda: len(items), lambda: operator.iadd(view, 1)
+
+
+OPERATORS = [
+    _by_function("__eq__", lambda view: view == "a"),
+    _by_function("__ne__", lambda view: view != "a"),
+    _by_function("__add__", lambda view: view + "a"),
+    _by_function("__radd__", lambda view: "a" + view),
+    _by_function("__matmul__", lambda view: view @ "a"),
+    *(_hash, _text, _enters, _adds_in_place),
+]
+
 ALL = [
+    *OPERATORS,
     *(_length, _truth, _contains, _gets_item, _sets_item, _stores_item, _deletes_item),
     *(_is_called, _goes_through, _goes_on, _goes_on_in_a_loop),
 ]
 
 
-def _seen_twice(guard: Guard, make: Callable[[], Looks]) -> None:
-    look, change = make()
-
-    def look_twice() -> None:
-        with guard:
-            first, second = look(), look()
-        assert first == second
-
-    def change_once() -> None:
-        with guard:
-            change()
-
-    together(look_twice, change_once)
-
-
 @pytest.mark.parametrize("make", ALL)
 def test_what_they_access_is_seen(make: Callable[[], Looks]) -> None:
-    result = bohrbug.explore(
-        lambda: _seen_twice(contextlib.nullcontext(), make),
-        strategy="dpor",
-        executions=100,
-        minimise=False,
-        causes=0,
-    )
-    assert result.verdict.kind is VerdictKind.FAILED, result.verdict
+    check_that_it_is_found(make)
 
 
 @pytest.mark.parametrize("make", ALL)
 def test_with_a_lock_it_holds_without_a_condition(make: Callable[[], Looks]) -> None:
-    result = bohrbug.explore(
-        lambda: _seen_twice(threading.Lock(), make), strategy="dpor", executions=100
-    )
-    assert result.verdict.kind is VerdictKind.HOLDS, result.verdict
-    assert result.verdict.conditions is not None
-    assert not result.verdict.conditions.taking
+    check_that_it_holds(make)

@@ -33,13 +33,13 @@ def _given(thing: Any) -> Iterator[Any]:
 def test_a_getter_of_what_code_in_c_gives_is_a_condition() -> None:
     nodes = {"a": SimpleNamespace(value=0)}
     look = operator.attrgetter("value")
-    verdict = _of_two(lambda: list(map(look, map(nodes.get, "a"))), lambda: None)
+    verdict = _of_two(lambda: list(map(look, map(nodes.setdefault, "a"))), lambda: None)
     assert _taking(verdict) == ("what operator.attrgetter, which code in C calls, gave as it was",)
 
 
 def test_a_change_of_what_code_in_c_gives_is_a_condition() -> None:
     lists: dict[str, list[int]] = {"a": []}
-    verdict = _of_two(lambda: list(map(list.append, map(lists.get, "a"), [1])), lambda: None)
+    verdict = _of_two(lambda: list(map(list.append, map(lists.setdefault, "a"), [1])), lambda: None)
     assert _taking(verdict) == ("what list.append, which code in C calls, gave as it was",)
 
 
@@ -92,6 +92,12 @@ def test_an_expression_that_gives_items_as_they_are_is_none() -> None:
         ((each.upper() for each in "ab"), None),
         (_given(1), None),
         (map(str, [1]), None),
+        (map({"a": 1}.get, "ab"), [1, None]),
+        (map({"a": 1}.get, "ab", [2, 3]), [1, 3]),
+        (map([1, 2].__getitem__, [1, 0]), [2, 1]),
+        (map(operator.itemgetter(0), map({"a": [1]}.__getitem__, "a")), [1]),
+        (map(operator.attrgetter("value"), [SimpleNamespace(value=1)]), [1]),
+        (map(getattr, [SimpleNamespace(value=1)], ["value"]), [1]),
     ],
 )
 def test_items_that_are_known(thing: Any, items: list[Any] | None) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from bohrbug.runtime.threads.rewrite import instruction_table, opcodes, rewriter
+from bohrbug.runtime.threads.rewrite import instruction_table, opcodes, told_instructions
 from bohrbug.runtime.threads.rewrite.codec import decode
 from bohrbug.runtime.threads.rewrite.functions import Rewriter
 from bohrbug.runtime.threads.rewrite.instruction_sets import INSTRUCTION_SETS
@@ -49,13 +49,13 @@ def test_the_table_has_a_word_on_every_instruction(version: tuple[int, int]) -> 
     assert set(table) == frozenset().union(*instructions)
     told = {name for name, meaning in table.items() if meaning == TOLD}
     assert told <= instructions.plain
-    assert told <= set(rewriter._BY_NAME), "told of, but nobody handles it"
+    assert told <= set(told_instructions.BY_NAME), "told of, but nobody handles it"
 
 
 def test_every_handler_is_of_some_version() -> None:
     tables = map(instruction_table.instruction_table, INSTRUCTION_SETS)
     told = {name for table in tables for name, meaning in table.items() if meaning == TOLD}
-    assert set(rewriter._BY_NAME) == told
+    assert set(told_instructions.BY_NAME) == told
 
 
 def test_the_table_has_no_instruction_of_no_version() -> None:
@@ -64,7 +64,7 @@ def test_the_table_has_no_instruction_of_no_version() -> None:
 
 
 def test_the_handlers_are_those_of_the_running_version() -> None:
-    handled = {dis.opname[number] for number in rewriter._HANDLERS}
+    handled = {dis.opname[number] for number in told_instructions.HANDLERS}
     assert handled == {name for name in HERE.plain if is_told(name)}
 
 

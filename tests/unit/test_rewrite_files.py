@@ -198,9 +198,15 @@ CURRENT_READ = ("the current folder", False)
         (opens_by_flags, [READ, *CLOSE, WRITE, *CLOSE]),
         (
             reads_and_writes,
-            [READ, *STREAM, CONTENTS_READ, READ, WRITE, *STREAM, CONTENTS_WRITE, WRITE],
+            [
+                *(READ, *STREAM, CONTENTS_READ, READ, *CLOSED),
+                *(WRITE, *STREAM, CONTENTS_WRITE, WRITE, *WRITTEN_OUT),
+            ],
         ),
-        (moves_in_streams, [READ, *STREAM, *STREAM, *STREAM, CONTENTS_READ, READ]),
+        (
+            moves_in_streams,
+            [READ, *STREAM, *STREAM, *STREAM, CONTENTS_READ, READ, *CLOSED],
+        ),
         (
             moves_in_descriptors,
             [
@@ -229,8 +235,14 @@ CURRENT_READ = ("the current folder", False)
                 *(CURRENT_READ, ("name other", True), ("file other", True)),
             ],
         ),
-        (maps, [WRITE, CONTENTS_READ, CONTENTS_WRITE, CONTENTS_READ, CONTENTS_WRITE]),
-        (maps_for_itself, [WRITE]),
+        (
+            maps,
+            [
+                *(WRITE, CONTENTS_READ, *WRITTEN_OUT),
+                *(CONTENTS_WRITE, CONTENTS_READ, CONTENTS_WRITE),
+            ],
+        ),
+        (maps_for_itself, [WRITE, *WRITTEN_OUT]),
         (moves, [("name file", True), WRITE, ("name other", True), ("file other", True)]),
         (knows_files_by_their_paths, [CURRENT_READ, READ, CURRENT_READ, READ]),
     ],
@@ -251,10 +263,10 @@ def test_the_current_folder_is_a_variable(told: Callable[..., object], tmp_path:
     assert told(goes_elsewhere) == [("file", False), ("the current folder", True), CURRENT_READ]
 
 
-def test_paths_relative_to_a_descriptor_are_not_told(
+def test_paths_relative_to_a_descriptor_are_told(
     told: Callable[..., object], tmp_path: Path
 ) -> None:
-    assert told(uses_descriptors) == [("file", False), FLAGS_WRITE]
+    assert told(uses_descriptors) == [("file", False), READ, FLAGS_WRITE]
 
 
 @pytest.mark.parametrize(

@@ -185,6 +185,11 @@ PyObject *forget_shared(PyObject *module, PyObject *nothing);
 PyObject *use_tasks(PyObject *module, PyObject *arguments);
 PyObject *use_threads(PyObject *module, PyObject *arguments);
 
+/* -- loop_frames.c -------------------------------------------------------------- */
+
+PyObject *use_frames(PyObject *module, PyObject *arguments);
+PyObject *frames_of_step(PyObject *module, PyObject *innermost);
+
 /* -- carriers.c, running_loop.c ------------------------------------------------- */
 
 PyObject *use_carriers(PyObject *module, PyObject *arguments);
@@ -198,6 +203,10 @@ PyObject *use_thread_parts(PyObject *module, PyObject *arguments);
 /* -- points.c ------------------------------------------------------------------- */
 
 PyObject *use_points(PyObject *module, PyObject *arguments);
+
+/* -- frameless.c ---------------------------------------------------------------- */
+
+PyObject *without_frame(PyObject *module, PyObject *unused);
 
 /* -- queues.c ------------------------------------------------------------------- */
 
@@ -218,6 +227,7 @@ PyObject *use_detector(PyObject *module, PyObject *arguments);
 
 PyObject *use_sinks(PyObject *module, PyObject *arguments);
 PyObject *use_hooks(PyObject *module, PyObject *arguments);
+PyObject *use_silent_sink(PyObject *module, PyObject *type);
 PyObject *set_sink(PyObject *module, PyObject *sink);
 extern PyMethodDef hook_definitions[];
 /* Whether somebody is told of accesses now. */
@@ -327,5 +337,8 @@ PyObject *still_asleep(PyObject *module, PyObject *arguments);
 PyObject *independent_events(PyObject *module, PyObject *arguments);
 PyObject *sleepers_along(PyObject *module, PyObject *arguments);
 PyObject *take_plain_steps(PyObject *module, PyObject *arguments);
+
+/* What the frame that calls a hook has accessed before is over; false with an exception set. */
+bool end_what_was_begun(void);
 
 #endif

@@ -1,6 +1,6 @@
 /* Accesses to data: the hooks that rewritten code calls, and the sinks that they tell.
  *
- * See bohrbug/runtime/threads/rewrite/hooks.py and data/sinks.py beside it.
+ * See hooks.py in bohrbug/runtime/threads/rewrite, and data/sinks.py beside it.
  */
 #include "accelerator.h"
 
@@ -275,17 +275,28 @@ use_sinks(PyObject *Py_UNUSED(module), PyObject *arguments)
 static PyObject *sink;
 static PyObject *instance_kind, *skip_kind, *tell_attribute, *subscript, *mapping, *sequence;
 static PyObject *reading, *writing, *dict_owners;
+/* Kinds of attributes whose reads do nothing but tell the sink. */
+static PyObject *only_told;
+/* Of the sink that stands for all others while the root task is the last one. */
+static PyTypeObject *silent_type;
 /* The names of a sink's methods, by What. */
 static PyObject *texts[3];
 enum { NAMESPACE };
 static Slot globals_slots[] = {[NAMESPACE] = {"namespace", 0}, {0}};
+
+/* Whether nobody is told of reads. */
+static bool
+reads_are_silent(void)
+{
+    return Py_IS_TYPE(sink, silent_type);
+}
 
 /* Tell the sink, of whatever class; a new reference to None. */
 static PyObject *
 tell(What what, PyObject *owner, PyObject *key, bool is_write, PyObject *place)
 {
     /* Of real threads another one may have taken it away since this one has looked. */
-    if (sink == NULL)
+    if (sink == NULL || (!is_write && reads_are_silent()))
         Py_RETURN_NONE;
     /* Another one may take its place while a task waits within. */
     PyObject *told_sink = Py_NewRef(sink);
@@ -303,6 +314,22 @@ tell(What what, PyObject *owner, PyObject *key, bool is_write, PyObject *place)
     }
     Py_DECREF(told_sink);
     return result;
+}
+
+PyObject *
+use_silent_sink(PyObject *Py_UNUSED(module), PyObject *type)
+{
+    silent_type = (PyTypeObject *)Py_NewRef(type);
+    Py_RETURN_NONE;
+}
+
+static bool
+is_only_told(PyObject *kind)
+{
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(only_told); i++)
+        if (PyTuple_GET_ITEM(only_told, i) == kind)
+            return true;
+    return false;
 }
 
 PyObject *
@@ -361,7 +388,7 @@ attribute_hook(PyObject *const *arguments, Py_ssize_t count, bool is_write)
     PyObject *result;
     if (kind == instance_kind) {
         result = tell(ATTRIBUTE, arguments[0], arguments[1], is_write, arguments[3]);
-    } else if (kind == skip_kind) {
+    } else if (kind == skip_kind || (!is_write && reads_are_silent() && is_only_told(kind))) {
         result = Py_NewRef(Py_None);
     } else {
         PyObject *all[] = {arguments[0], arguments[1], kind, is_write ? Py_True : Py_False,
@@ -445,7 +472,8 @@ item_hook(PyObject *const *arguments, Py_ssize_t count, bool is_write)
         return NULL;
     PyObject *result;
     int overflow = 0;
-    if (family == Py_None) {
+    if (family == Py_None ||
+        (!is_write && (family == sequence || family == mapping) && reads_are_silent())) {
         result = Py_NewRef(Py_None);
     } else if ((family == sequence && PyLong_CheckExact(key) &&
                 PyLong_AsLongAndOverflow(key, &overflow) >= 0 && overflow >= 0) ||
@@ -454,7 +482,7 @@ item_hook(PyObject *const *arguments, Py_ssize_t count, bool is_write)
         result = tell(ITEM, owner, key, is_write, arguments[2]);
     } else {
         PyObject *all[] = {owner, key, family, is_write ? Py_True : Py_False, arguments[2]};
-        result = PyObject_Vectorcall(subscript, all, 5, NULL);
+        result = end_what_was_begun() ? PyObject_Vectorcall(subscript, all, 5, NULL) : NULL;
     }
     Py_DECREF(family);
     return result;
@@ -483,13 +511,13 @@ PyObject *
 use_hooks(PyObject *Py_UNUSED(module), PyObject *arguments)
 {
     PyObject *globals;
-    if (!PyArg_ParseTuple(arguments, "OOOOOOOOOO", &globals, &instance_kind, &skip_kind,
+    if (!PyArg_ParseTuple(arguments, "OOOOOOOOOOO!", &globals, &instance_kind, &skip_kind,
                           &tell_attribute, &subscript, &reading, &writing, &mapping, &sequence,
-                          &dict_owners) ||
+                          &dict_owners, &PyTuple_Type, &only_told) ||
         find_slots(globals, globals_slots) < 0)
         return NULL;
     PyObject *kept[] = {instance_kind, skip_kind, tell_attribute, subscript, reading,
-                        writing, mapping, sequence, dict_owners};
+                        writing, mapping, sequence, dict_owners, only_told};
     for (size_t i = 0; i < sizeof kept / sizeof *kept; i++)
         Py_INCREF(kept[i]);
     texts[ATTRIBUTE] = PyUnicode_InternFromString("attribute");

@@ -6,7 +6,7 @@
 static PyObject *intervals, *stored_parts, *called, *by_class, *methods, *functions, *iterators,
     *containers;
 /* Functions in Python for what is not decided here, and words that they use. */
-static PyObject *enter_interval, *leave_interval, *give_back_value, *end_interval, *method_in_python, *called_object, *harmless, *plain_write,
+static PyObject *enter_interval, *leave_interval, *end_interval, *method_in_python, *called_object, *harmless, *plain_write,
     *over_nothing, *step_into, *advance, *tell_container;
 static PyObject *text_name;
 /* References to an iterator that nobody but the loop over it holds, as seen here. */
@@ -58,6 +58,17 @@ tell_built_in(PyObject *callable, PyObject *place)
     return progress;
 }
 
+/* What the frame that calls a hook has accessed before is over. */
+bool
+end_what_was_begun(void)
+{
+    if (PyDict_GET_SIZE(intervals) == 0)
+        return true;
+    PyObject *ended = PyObject_CallNoArgs(end_interval);
+    Py_XDECREF(ended);
+    return ended != NULL;
+}
+
 /* callable, some arguments, place */
 static PyObject *
 call_hook(PyObject *const *arguments, Py_ssize_t count, Py_ssize_t number)
@@ -65,12 +76,8 @@ call_hook(PyObject *const *arguments, Py_ssize_t count, Py_ssize_t number)
     if (count != number + 2)
         return too_few();
     PyObject *callable = arguments[0], *place = arguments[count - 1];
-    if (PyDict_GET_SIZE(intervals) != 0) {
-        PyObject *ended = PyObject_CallNoArgs(end_interval);
-        if (ended == NULL)
-            return NULL;
-        Py_DECREF(ended);
-    }
+    if (!end_what_was_begun())
+        return NULL;
     if (Py_IS_TYPE(callable, &PyMethod_Type) && PyFunction_Check(PyMethod_GET_FUNCTION(callable))) {
         if (PySet_GET_SIZE(stored_parts) == 0)
             Py_RETURN_NONE;
@@ -143,25 +150,13 @@ enter(PyObject *Py_UNUSED(module), PyObject *const *arguments, Py_ssize_t count)
 
 /* value, place; a function ends, or stops */
 static PyObject *
-leave_hook(PyObject *told, PyObject *const *arguments, Py_ssize_t count)
+leave(PyObject *Py_UNUSED(module), PyObject *const *arguments, Py_ssize_t count)
 {
     if (count != 2)
         return too_few();
     if (PyDict_GET_SIZE(intervals) == 0)
         Py_RETURN_NONE;
-    return PyObject_Vectorcall(told, arguments, 2, NULL);
-}
-
-static PyObject *
-leave(PyObject *Py_UNUSED(module), PyObject *const *arguments, Py_ssize_t count)
-{
-    return leave_hook(leave_interval, arguments, count);
-}
-
-static PyObject *
-give_back(PyObject *Py_UNUSED(module), PyObject *const *arguments, Py_ssize_t count)
-{
-    return leave_hook(give_back_value, arguments, count);
+    return PyObject_Vectorcall(leave_interval, arguments, 2, NULL);
 }
 
 /* iterator, place */
@@ -194,6 +189,8 @@ step(PyObject *Py_UNUSED(module), PyObject *const *arguments, Py_ssize_t count)
     Py_DECREF(role);
     if (told == NULL)
         Py_RETURN_NONE;
+    if (!end_what_was_begun())
+        return NULL;
     return none_if_done(PyObject_Vectorcall(told, arguments, 2, NULL));
 failed:
     Py_DECREF(role);
@@ -210,7 +207,7 @@ references_of_argument(PyObject *Py_UNUSED(module), PyObject *const *arguments, 
     {#name, (PyCFunction)(void (*)(void))name, METH_FASTCALL, "See the function in Python."}
 PyMethodDef call_hook_definitions[] = {
     HOOK(call0), HOOK(call1), HOOK(call2), HOOK(call3), HOOK(enter),
-    HOOK(leave), HOOK(give_back), HOOK(step),
+    HOOK(leave), HOOK(step),
     {"references_of_argument", (PyCFunction)(void (*)(void))references_of_argument, METH_FASTCALL,
      "How many references there are to an argument that nobody else holds."},
     {0},
@@ -219,13 +216,12 @@ PyMethodDef call_hook_definitions[] = {
 PyObject *
 use_intervals(PyObject *Py_UNUSED(module), PyObject *arguments)
 {
-    if (!PyArg_ParseTuple(arguments, "O!OOO", &PyDict_Type, &intervals, &enter_interval,
-                          &leave_interval, &give_back_value))
+    if (!PyArg_ParseTuple(arguments, "O!OO", &PyDict_Type, &intervals, &enter_interval,
+                          &leave_interval))
         return NULL;
     Py_INCREF(intervals);
     Py_INCREF(enter_interval);
     Py_INCREF(leave_interval);
-    Py_INCREF(give_back_value);
     Py_RETURN_NONE;
 }
 

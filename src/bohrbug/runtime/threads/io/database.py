@@ -18,6 +18,7 @@ from weakref import WeakValueDictionary
 from bohrbug.model.operation import QUERY, STATEMENT, Kind
 from bohrbug.runtime.threads.control import controlled
 from bohrbug.runtime.threads.execution import Execution
+from bohrbug.runtime.threads.io.rows import Rows
 from bohrbug.runtime.threads.outside import LONGEST_PAUSE
 from bohrbug.runtime.threads.quiet_sets import QuietValues
 from bohrbug.runtime.threads.resources import ResourceState
@@ -108,6 +109,9 @@ def _where_it_is(path: str) -> tuple[str, str]:
     return f"{status.st_dev} {status.st_ino}", base
 
 
+_SHARED = "connection to a database used by several tasks"
+
+
 class Waiting:
     """How one connection waits for locks.
 
@@ -118,7 +122,7 @@ class Waiting:
         module: ``sqlite3``.
     """
 
-    __slots__ = ("_database", "_has_begun", "_is_real", "_module", "_owner", "_timeout")
+    __slots__ = ("_database", "_has_begun", "_is_real", "_module", "_owner", "_timeout", "_user")
 
     def __init__(self, database: Database, timeout: float, owner: int | None, module: Any) -> None:
         self._database = database
@@ -129,6 +133,7 @@ class Waiting:
         self._has_begun = False
         # Whether SQLite itself waits, as it does while nobody is in control.
         self._is_real = False
+        self._user: int | None = None
 
     def look(self, frame: Any) -> None:
         """The code that runs in ``frame`` asks how far the connection is."""
@@ -162,6 +167,10 @@ class Waiting:
             # SQLite itself is to know no timeout but while it is asked for it.
             self._let_sqlite_wait(connection, True)
             return call(*args)
+        if self._owner is None:
+            execution = controlled()
+            if execution is not None and not execution.current.inside:
+                self._is_shared(execution)
         kind = QUERY if _SELECT.match(text) else STATEMENT
         # Who reads already may be waited for by who writes: there SQLite does not wait.
         result = self._perform(connection, kind, call, args, frame, not self._has_begun)
@@ -172,6 +181,35 @@ class Waiting:
             self._is_real = True
             self._let_sqlite_wait(connection, controlled() is None)
         return result
+
+    def execute_many(
+        self, connection: Any, call: Callable[..., Any], args: tuple[Any, ...], frame: Any
+    ) -> Any:
+        """The same of one statement and several rows; parameters as of :meth:`execute`."""
+        execution = controlled()
+        if execution is None or len(args) != 2 or execution.current.inside:
+            return self.execute(connection, call, args, frame)
+        place = place_of(frame)
+
+        def come_between() -> None:
+            execution.perform(STATEMENT, self._database.state(execution, place), place)
+
+        look = vars(self._module.Connection)
+        is_shared = self._is_shared(execution) or (
+            look["isolation_level"].__get__(connection) is None
+            and not look["in_transaction"].__get__(connection)
+        )
+        rows = Rows(args[1], come_between, is_shared)
+        return self.execute(connection, call, (args[0], rows), frame)
+
+    def _is_shared(self, execution: Execution) -> bool:
+        """Whether several tasks use the connection."""
+        user = execution.current.index
+        if self._user not in (None, user):
+            # From the next execution on.
+            execution.namespaces.add(_SHARED)
+        self._user = user
+        return _SHARED in execution.namespaces
 
     def note_use(self) -> None:
         """Something was done that may have released a lock."""
@@ -213,6 +251,9 @@ class Waiting:
                 is_busy = getattr(error, "sqlite_errorcode", None) == _BUSY
                 # Who tries in vain and waits on changes nothing for the others.
                 if is_busy and waits and self._wait(execution, kind, state, place, end):
+                    for rows in args[1:]:
+                        if isinstance(rows, Rows):
+                            rows.again()
                     continue
                 self.note_use()
                 raise

@@ -32,6 +32,19 @@ def _wrap_sqlite(module: Any) -> None:
 
     patches.function(module, "connect")(connect)
     patches.function(module.dbapi2, "connect")(connect)
+    for name in ("register_adapter", "register_converter"):
+        register = _registering(getattr(module, name))
+        patches.function(module, name)(register)
+        patches.function(module.dbapi2, name)(register)
+
+
+def _registering(original: Callable[[Any, Any], None]) -> Callable[[Any, Any], None]:
+    """What keeps a function that statements call: one in C tells what it does."""
+
+    def register(what: Any, function: Any, /) -> None:
+        original(what, instrumented_callable(function))
+
+    return register
 
 
 _PARAMETERS = (
@@ -126,6 +139,8 @@ class _Classes:
                 if base is module.Connection:
                     # It would make a cursor that is not controlled.
                     call = getattr(super(cursor_class(module.Cursor), self.cursor()), name)
+                if name == "executemany":
+                    return self._waiting.execute_many(self, call, args, frame)
                 _tell_bound(args)
                 return self._waiting.execute(self, call, args, frame)
 
@@ -205,7 +220,7 @@ def _setting(base: Any, name: str) -> property:
 
     def set_(self: Any, value: Any) -> None:
         _point_at_settings(self, SET, _getframe(1))
-        original.__set__(self, value)
+        original.__set__(self, instrumented_callable(value))
 
     return property(get, set_)
 
@@ -268,7 +283,10 @@ def _new_cursor(base: Any) -> type:
             return self._execute(super().execute, args, _getframe(1))
 
         def executemany(self, *args: Any) -> Any:
-            return self._execute(super().executemany, args, _getframe(1))
+            _point_at_cursor(self, _getframe(1))
+            connection = self.connection
+            call = super().executemany
+            return connection._waiting.execute_many(connection, call, args, _getframe(1))
 
         def executescript(self, *args: Any) -> Any:
             return self._execute(super().executescript, args, _getframe(1))

@@ -4,23 +4,33 @@ from __future__ import annotations
 
 import mmap
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from types import FunctionType, ModuleType
 from typing import Any
 
 from bohrbug.runtime.threads.captured import keeps_text_for_the_test
 from bohrbug.runtime.threads.rewrite import (
     by_value,
+    constructors,
+    delegates,
     effects,
     errors,
     families,
     formats,
     halfway,
     hooks,
+    item_functions,
+    meanings,
+    tell,
     unknown,
 )
-from bohrbug.runtime.threads.rewrite.attributes import note_stored, read_kinds, write_kinds
-from bohrbug.runtime.threads.rewrite.classes import look_up
+from bohrbug.runtime.threads.rewrite.attributes import (
+    is_stored,
+    note_stored,
+    read_kinds,
+    write_kinds,
+)
+from bohrbug.runtime.threads.rewrite.classes import FOREIGN, look_up
 from bohrbug.runtime.threads.rewrite.mappings import behind_mapping
 from bohrbug.runtime.threads.rewrite.place import Place
 
@@ -35,9 +45,9 @@ def _read(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
 
 def _write(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
     if families.CONTAINER[type(owner)]:
-        hooks.tell_whole(owner, True, place)
+        meanings.tell_whole(owner, True, place)
     else:
-        hooks.whole(owner, True, place)
+        tell.whole(owner, True, place)
 
 
 def _read_item(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
@@ -51,16 +61,16 @@ def _read_item(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
 def _read_key(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
     # Unlike a subscript it stores nothing in a defaultdict.
     if arguments:
-        hooks.tell_item(owner, arguments[0], False, place)
+        meanings.tell_item(owner, arguments[0], False, place)
     else:
-        hooks.tell_whole(owner, False, place)
+        meanings.tell_whole(owner, False, place)
 
 
 def _write_key(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
     if arguments:
-        hooks.tell_item(owner, arguments[0], True, place)
+        meanings.tell_item(owner, arguments[0], True, place)
     else:
-        hooks.tell_whole(owner, True, place)
+        meanings.tell_whole(owner, True, place)
 
 
 def _get_attribute(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
@@ -71,6 +81,7 @@ def _get_attribute(owner: Any, arguments: tuple[Any, ...], place: Place) -> None
 def _set_attribute(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
     if arguments and type(arguments[0]) is str:
         note_stored(arguments[0])
+        constructors.Making.method(owner, arguments[0], arguments[1:])
         hooks.write_attribute(owner, arguments[0], write_kinds(arguments[0]), place)
 
 
@@ -83,28 +94,61 @@ def _get_by_descriptor(owner: Any, arguments: tuple[Any, ...], place: Place) -> 
 def _set_by_descriptor(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
     if arguments:
         name = owner.__name__
-        hooks.write_attribute(arguments[0], name, write_kinds(name), place)
+        if FOREIGN[type(arguments[0])] and look_up(type(arguments[0]), name) is not owner:
+            # By a property in Python, of a class that derives from the one in C.
+            tell.attribute(arguments[0], name, True, place)
+        else:
+            hooks.write_attribute(arguments[0], name, write_kinds(name), place)
 
 
 def _register(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
-    hooks.attribute(owner, "_abc_registry", True, place)
+    tell.attribute(owner, "_abc_registry", True, place)
 
 
 def _check_registered(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
-    hooks.attribute(owner, "_abc_registry", False, place)
+    tell.attribute(owner, "_abc_registry", False, place)
 
 
 def _read_names(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
     if not issubclass(type(owner), type | ModuleType):
-        hooks.tell_whole(owner, False, place)
+        meanings.tell_attributes(owner, False, place)
 
 
 def _set_traceback(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
-    hooks.attribute(errors.stand_in(owner), "__traceback__", True, place)
+    tell.attribute(errors.stand_in(owner), "__traceback__", True, place)
 
 
 def _look_at_class(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
-    hooks.read_class(owner, place)
+    meanings.read_class(owner, place)
+
+
+def _look_at_bases(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
+    if issubclass(type(owner), type):
+        meanings.read_bases(owner, place)
+
+
+def _make_class(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
+    # Behind the body and the name; of a further base nothing is told.
+    tell_subclasses(arguments[1:], True, place)
+
+
+def tell_subclasses(bases: Iterable[Any], is_write: bool, place: Place) -> None:
+    """Which subclasses some classes have is read, or changed where some code reads it."""
+    for base in bases:
+        if issubclass(type(base), type):
+            if not is_write:
+                note_stored("__subclasses__")
+            if is_stored("__subclasses__") and base is not object:
+                tell.attribute(base, "__subclasses__", is_write, place)
+
+
+def _look_whether_callable(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
+    meanings.look_for_special_method(type(owner), "__call__", place)
+
+
+def _hash(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
+    if delegates.DELEGATES[type(owner)]:
+        meanings.tell_whole(owner, False, place)
 
 
 def _use_context_variable(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
@@ -113,7 +157,7 @@ def _use_context_variable(owner: Any, arguments: tuple[Any, ...], place: Place) 
 
 
 def _vars(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
-    hooks.get_dict(owner, place)
+    meanings.get_dict(owner, place)
 
 
 def _set_item(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
@@ -129,28 +173,28 @@ def _delete_item(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
 def _read_item_by_name(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
     if not arguments:
         hooks.read_whole(owner, place)
-    elif hooks.active:
+    elif tell.active:
         family = families.GETITEM_BY_NAME[type(owner)]
-        hooks.subscript(owner, arguments[0], family, False, place)
+        meanings.subscript(owner, arguments[0], family, False, place)
 
 
 def _set_item_by_name(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
-    if arguments and hooks.active:
+    if arguments and tell.active:
         family = families.SETITEM_BY_NAME[type(owner)]
-        hooks.subscript(owner, arguments[0], family, True, place)
+        meanings.subscript(owner, arguments[0], family, True, place)
 
 
 def _delete_item_by_name(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
-    if arguments and hooks.active:
-        hooks.delete_in(families.DELITEM_BY_NAME[type(owner)], owner, arguments[0], place)
+    if arguments and tell.active:
+        meanings.delete_in(families.DELITEM_BY_NAME[type(owner)], owner, arguments[0], place)
 
 
 def _print(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
-    hooks.in_one_step(place, _tell_print, arguments, place)
+    tell.in_one_step(place, _tell_print, arguments, place)
 
 
 def _tell_print(arguments: tuple[Any, ...], place: Place) -> None:
-    hooks.item(vars(sys), "stdout", False, place)
+    tell.item(vars(sys), "stdout", False, place)
     print_to(sys.stdout, place)
     if keeps_text_for_the_test(sys.stdout):
         by_value.read(arguments, place)
@@ -158,9 +202,10 @@ def _tell_print(arguments: tuple[Any, ...], place: Place) -> None:
 
 def print_to(stream: Any, place: Place) -> None:
     """Something is printed."""
+    halfway.Called.tell(item_functions.plain_attribute(stream, "write"), (), place)
     # Nobody looks at what goes to a terminal, or to pytest, unless the test captures it.
     if keeps_text_for_the_test(stream):
-        hooks.whole(stream, True, place)
+        tell.whole(stream, True, place)
         if type(look_up(type(stream), "write")) is not FunctionType:
             # It writes each argument, and what stands between them, by itself.
             unknown.do_in_pieces(place, "print")
@@ -170,46 +215,48 @@ def _write_buffer(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
     """Whatever stands before it, such as a format."""
     for argument in arguments:
         if families.CONTAINER[type(argument)]:
-            hooks.tell_whole(argument, True, place)
+            meanings.tell_whole(argument, True, place)
+            # Special methods may be called for the numbers that are written.
+            halfway.begin(meanings.telling_again(argument, True))
             return
 
 
 def _release_view(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
-    hooks.in_one_step(place, _tell_release, owner, place)
+    tell.in_one_step(place, _tell_release, owner, place)
 
 
 def _tell_release(view: memoryview, place: Place) -> None:
     # What it shows can be resized from here on, and nobody can use the view any more.
-    hooks.tell_whole(view, True, place)
-    hooks.whole(view, True, place)
+    meanings.tell_whole(view, True, place)
+    tell.whole(view, True, place)
 
 
 def _look_in_mapping(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
-    hooks.in_one_step(place, _tell_mapping, owner, False, False, place)
+    tell.in_one_step(place, _tell_mapping, owner, False, False, place)
 
 
 def _read_mapping(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
-    hooks.in_one_step(place, _tell_mapping, owner, True, False, place)
+    tell.in_one_step(place, _tell_mapping, owner, True, False, place)
 
 
 def _write_mapping(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
-    hooks.in_one_step(place, _tell_mapping, owner, True, True, place)
+    tell.in_one_step(place, _tell_mapping, owner, True, True, place)
 
 
 def _tell_mapping(mapping: mmap.mmap, moves: bool, is_write: bool, place: Place) -> None:
     """A method uses an ``mmap``: it may go on in it, and change what is in it."""
     contents = behind_mapping(mapping)
     if contents is mapping:
-        hooks.whole(mapping, moves or is_write, place)
+        tell.whole(mapping, moves or is_write, place)
         return
     # Each has a position of its own, and several may show the same memory.
-    hooks.whole(mapping, moves, place)
-    hooks.whole(contents, is_write, place)
+    tell.whole(mapping, moves, place)
+    tell.whole(contents, is_write, place)
 
 
 def _look_whether_closed(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
     # That is what closing one stores, in Python.
-    hooks.attribute(owner, "_closed", False, place)
+    tell.attribute(owner, "_closed", False, place)
 
 
 def _format(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
@@ -233,6 +280,10 @@ ACTIONS: dict[str, Callable[[Any, tuple[Any, ...], Place], None]] = {
     effects.READ_NAMES: _read_names,
     effects.SET_TRACEBACK: _set_traceback,
     effects.LOOK_AT_CLASS: _look_at_class,
+    effects.LOOK_AT_BASES: _look_at_bases,
+    effects.MAKE_CLASS: _make_class,
+    effects.LOOK_WHETHER_CALLABLE: _look_whether_callable,
+    effects.HASH: _hash,
     effects.VARS: _vars,
     effects.USE_CONTEXT_VARIABLE: _use_context_variable,
     effects.SET_ITEM: _set_item,

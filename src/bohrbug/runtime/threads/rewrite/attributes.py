@@ -12,7 +12,6 @@ import enum
 import functools
 import io
 import mmap
-import operator
 import sys
 import typing
 from collections.abc import Callable
@@ -39,6 +38,7 @@ from bohrbug.runtime.threads.rewrite.classes import (
     class_may_change,
     forget_all_local_classes,
     look_up,
+    names,
     namespace_of,
     order_of,
     remember_class,
@@ -58,10 +58,12 @@ MODULE = "module"
 """The owner is a module."""
 TYPE = "type"
 """The owner is a class."""
+BASES = "what the bases of a class say"
+"""The owner is a class, of which it is computed."""
 INSTANCE_DICT = "instance dict"
 """``__dict__`` of an instance."""
 PRIMITIVE = "primitive"
-BY_GETTER = "by a getter in C"
+BY_GETTER = "by a getter or setter in C"
 """An attribute of a modelled primitive, see :mod:`.inspected`."""
 
 PART_OF_ERROR = "part of an error"
@@ -102,11 +104,8 @@ _METHODS = (
     functools.singledispatchmethod,
 )
 # Methods written in C, whose classes can't be changed.
-_GETTERS_IN_C = frozenset(
-    {BuiltinFunctionType, functools.partial, operator.attrgetter}
-    | {operator.itemgetter, operator.methodcaller}
-)
-"""Types of functions in C that properties may call: these tell for themselves nowhere."""
+_IN_PYTHON = frozenset({FunctionType, MethodType, type(None)})
+"""Types of what properties may call that tells for itself, or of nothing."""
 
 _OF_FIXED_CLASSES = (MethodDescriptorType, WrapperDescriptorType, ClassMethodDescriptorType)
 _NOT_CLASS_DATA = (*_METHODS, GetSetDescriptorType, MemberDescriptorType, type)
@@ -114,6 +113,8 @@ _NOT_CLASS_DATA = (*_METHODS, GetSetDescriptorType, MemberDescriptorType, type)
 
 EXCHANGED = ("__class__", "__bases__", "__dict__")
 """Attributes that decide where others are found."""
+
+_OF_BASES = ("__mro__", "__base__")
 
 _stored_names: set[str] = set()
 """Names of attributes that code stores: a method of such a name may be exchanged."""
@@ -153,6 +154,11 @@ def _forget_answers(name: str) -> None:
         STORED_PARTS.update(_stored_names.intersection(PARTS_OF_FUNCTIONS))
         for cache in _by_parts_of_functions:
             cache.clear()
+    if name in SPECIAL_METHODS:
+        STORED_SPECIAL_METHODS.clear()
+        STORED_SPECIAL_METHODS.update(_stored_names & SPECIAL_METHODS)
+        for cache in _by_special_methods:
+            cache.clear()
 
 
 def forget_stored_names() -> None:
@@ -187,6 +193,28 @@ def depends_on_parts_of_functions(cache: dict[type, bool]) -> None:
 def stores_parts_of_functions() -> bool:
     """Whether some code exchanges parts of functions."""
     return bool(STORED_PARTS)
+
+
+BINARY_OPERATORS = names(
+    "add sub mul matmul truediv floordiv mod divmod pow lshift rshift and or xor"
+)
+SPECIAL_METHODS = names(
+    "__new__ __init__ __call__ __len__ __length_hint__ __bool__ __iter__ __next__ __reversed__"
+    " __getitem__ __setitem__ __delitem__ __contains__ __enter__ __exit__ __repr__ __str__"
+    " __format__ __bytes__ __hash__ __eq__ __ne__ __lt__ __le__ __gt__ __ge__ __index__ __int__"
+    " __float__ __complex__ __abs__ __neg__ __pos__ __invert__ __round__"
+) | {f"__{side}{name}__" for side in ("", "r", "i") for name in BINARY_OPERATORS}
+"""Methods that the interpreter looks up on the class of an object, and nobody names."""
+
+STORED_SPECIAL_METHODS: set[str] = set()
+"""Those of them that some code stores, on whatever class."""
+
+_by_special_methods: list[dict[type, Any]] = []
+
+
+def depends_on_special_methods(*caches: dict[type, Any]) -> None:
+    """Let go of what caches hold once some code exchanges special methods."""
+    _by_special_methods.extend(caches)
 
 
 _ARE_ANNOTATIONS_COMPUTED = sys.version_info >= (3, 14)
@@ -315,6 +343,9 @@ def _descriptor_kind(found: Any, name: str) -> str | None:
             return WHOLE if name[:2] in ("gi", "cr", "ag") else SKIP
         if name == "closed" and issubclass(found.__objclass__, _CLOSABLE):
             return WHOLE
+        if found.__objclass__ is memoryview:
+            # None of them can be read once the view is released.
+            return WHOLE
         if found.__objclass__ in COMPUTED_BY_C.get(name, ()):
             return COMPUTED
         if found.__objclass__ is FunctionType:
@@ -350,6 +381,8 @@ def raw_read_kind(class_: type, name: str) -> str:
             return INSTANCE_DICT
         if name == "__annotations__" and _ARE_ANNOTATIONS_COMPUTED:
             return COMPUTED
+        if name in _OF_BASES and is_stored("__bases__"):
+            return BASES
         return SKIP if name[:2] == "__" == name[-2:] and not is_stored(name) else TYPE
     if issubclass(class_, _thread._local):
         return SKIP
@@ -365,7 +398,7 @@ def raw_read_kind(class_: type, name: str) -> str:
         return INSTANCE if _dictoffset_of(class_) or FOREIGN[class_] else SKIP
     if name == "__dict__":
         return INSTANCE_DICT
-    if type(found) is property and type(found.fget) in _GETTERS_IN_C:
+    if type(found) is property and type(found.fget) not in _IN_PYTHON:
         return BY_GETTER
     if issubclass(type(found), _METHODS):
         return CLASS_DATA if _may_be_exchanged(class_, name, found) else SKIP
@@ -393,6 +426,8 @@ def raw_write_kind(class_: type, name: str) -> str:
     if name in STORED and issubclass(class_, STORED[name]):
         return PRIMITIVE
     found = look_up(class_, name)
+    if type(found) is property and type(found.fset) not in _IN_PYTHON:
+        return BY_GETTER
     if name == "__dict__" and found is not MISSING:
         return INSTANCE
     return (None if found is MISSING else _descriptor_kind(found, name)) or INSTANCE

@@ -105,6 +105,7 @@ CALLABLE_TYPES = frozenset(
         WrapperDescriptor,
         MethodType,
         type,
+        staticmethod,
         functools.partial,
         LruCacheWrapper,
         operator.attrgetter,
@@ -317,6 +318,16 @@ _COMPARISONS = "__eq__ __ne__ __lt__ __le__ __gt__ __ge__"
 _SPECIAL_BINARY = (
     "__add__ __mul__ __or__ __ror__ __and__ __rand__ __sub__ __rsub__ __xor__ __rxor__"
 )
+
+
+def _converting(class_: type, **methods: Any) -> dict[str, Effect]:
+    """The same where special methods may be called for the numbers that it is given."""
+    return {
+        name: Effect(WRITE, calls_back=True) if effect is PLAIN_WRITE else effect
+        for name, effect in _methods(class_, **methods).items()
+    }
+
+
 _MAPPING_METHODS = {
     "get": Effect(READ_KEY),
     "__missing__": Effect(WRITE_KEY),
@@ -330,7 +341,7 @@ _ITERATOR_METHODS = {
 }
 _STREAM_METHODS = (
     "write writelines truncate seek read readline readlines read1 readinto readinto1 close"
-    " __next__ tell"
+    " __next__ tell __exit__"
 )
 
 _FILE_METHODS = {
@@ -338,11 +349,14 @@ _FILE_METHODS = {
         _names("read readline readlines read1 readinto readinto1 peek readall __next__"),
         Effect(READ_STREAM),
     ),
-    **dict.fromkeys(_names("write writelines truncate flush"), Effect(WRITE_STREAM)),
+    **dict.fromkeys(_names("write truncate flush"), Effect(WRITE_STREAM)),
+    "writelines": Effect(WRITE_STREAM, (0,), calls_back=True),
     **dict.fromkeys(_names("seek detach reconfigure"), Effect(USE_STREAM)),
     "tell": Effect(LOOK_IN_STREAM),
     **dict.fromkeys(_names("close __exit__"), Effect(CLOSE_STREAM)),
 }
+
+_WRITE_LINES = Effect(WRITE, (0,), calls_back=True)
 
 _DESCRIPTOR_METHODS = {
     "__get__": Effect(GET_BY_DESCRIPTOR),
@@ -384,7 +398,7 @@ _METHODS: dict[type, dict[str, Effect]] = {
             },
         },
     ),
-    bytearray: _methods(
+    bytearray: _converting(
         bytearray,
         writes="append insert remove pop clear reverse resize take_bytes __delitem__",
         reads=" ".join(
@@ -394,7 +408,7 @@ _METHODS: dict[type, dict[str, Effect]] = {
         ),
         others=_SEQUENCE_EXTENDERS,
     ),
-    array.array: _methods(
+    array.array: _converting(
         array.array,
         writes="append insert remove pop clear reverse byteswap frombytes fromfile fromlist"
         " fromunicode",
@@ -434,9 +448,9 @@ _METHODS: dict[type, dict[str, Effect]] = {
     },
     bytes: {"join": Effect(NOTHING, (0,), calls_back=True, by_value=True)},
     _io.StringIO: dict.fromkeys(_names(_STREAM_METHODS), Effect(WRITE))
-    | {"getvalue": Effect(WRITE)},
+    | {"getvalue": Effect(WRITE), "writelines": _WRITE_LINES},
     _io.BytesIO: dict.fromkeys(_names(_STREAM_METHODS), Effect(WRITE))
-    | {"getvalue": Effect(WRITE), "getbuffer": Effect(WRITE)},
+    | {"getvalue": Effect(WRITE), "getbuffer": Effect(WRITE), "writelines": _WRITE_LINES},
     **dict.fromkeys(
         (
             _io.TextIOWrapper,

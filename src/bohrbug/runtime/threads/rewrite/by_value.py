@@ -15,7 +15,7 @@ import types
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from bohrbug.runtime.threads.rewrite import families, halfway, hooks
+from bohrbug.runtime.threads.rewrite import families, halfway, meanings, tell
 from bohrbug.runtime.threads.rewrite.attributes import instance_dict
 from bohrbug.runtime.threads.rewrite.classes import remember_class
 from bohrbug.runtime.threads.rewrite.place import Place
@@ -59,7 +59,7 @@ def read(things: Iterable[Any], place: Place, told: Iterable[Any] = ()) -> None:
         place: where.
         told: those of them of which it is told already that they are accessed.
     """
-    hooks.in_one_step(place, _tell, things, place, [id(thing) for thing in told])
+    tell.in_one_step(place, _tell, things, place, [id(thing) for thing in told])
 
 
 def _tell(things: Iterable[Any], place: Place, told: Sequence[int]) -> None:
@@ -67,16 +67,16 @@ def _tell(things: Iterable[Any], place: Place, told: Sequence[int]) -> None:
     calls_back = False
     for thing in _reached(things):
         if issubclass(type(thing), BaseException):
-            hooks.attribute(thing, "args", False, place)
+            tell.attribute(thing, "args", False, place)
         elif families.CONTAINER[type(thing)] or HOLDING[type(thing)]:
             if id(thing) not in told:
-                hooks.tell_whole(thing, False, place)
+                meanings.tell_whole(thing, False, place)
             if first is None:
                 first = thing
         else:
             calls_back = True
     if calls_back and first is not None:
-        halfway.begin(hooks.telling_again(first, False))
+        halfway.begin(meanings.telling_again(first, False))
 
 
 def read_one(thing: Any, place: Place) -> None:

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import collections
 import copyreg
-import gc
 import sys
 from collections.abc import Callable, Iterable
 from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
@@ -20,10 +19,10 @@ from bohrbug.accelerator import native, with_fast_path
 from bohrbug.runtime.threads.replacement import Function
 from bohrbug.runtime.threads.rewrite import (
     actions,
+    actions_on_items,
     by_value,
     calls_back,
     constructors,
-    delegates,
     effects,
     families,
     files,
@@ -31,13 +30,13 @@ from bohrbug.runtime.threads.rewrite import (
     functions_table,
     given_back,
     halfway,
-    hooks,
     item_functions,
     iteration,
     library_table,
-    operators,
+    meanings,
     orders,
     references,
+    tell,
     unknown,
 )
 from bohrbug.runtime.threads.rewrite import builtins_table as table
@@ -45,11 +44,13 @@ from bohrbug.runtime.threads.rewrite.attributes import (
     PARTS_OF_FUNCTIONS,
     SKIP,
     STORED_PARTS,
+    STORED_SPECIAL_METHODS,
     is_stored,
     raw_read_kind,
     raw_write_kind,
 )
 from bohrbug.runtime.threads.rewrite.classes import FOREIGN, look_up
+from bohrbug.runtime.threads.rewrite.delegates import may_be_exchanged
 from bohrbug.runtime.threads.rewrite.inspected import Inspecting
 from bohrbug.runtime.threads.rewrite.instance_dicts import KNOWN_DICTS
 from bohrbug.runtime.threads.rewrite.place import Place
@@ -65,7 +66,7 @@ _CONTAINER = families.CONTAINER
 
 # --- Hooks of calls ------------------------------------------------------------------------------
 
-_CALLED = unknown.CALLED
+CALLED = unknown.CALLED
 _FUNCTIONS = functions_table.FUNCTIONS
 _METHODS = table.METHODS
 _PLAIN_WRITE = effects.PLAIN_WRITE
@@ -81,7 +82,7 @@ def call0(callable_: Any, place: Place) -> None:
         if STORED_PARTS:
             _method_in_python(callable_, place)
         return
-    if hooks.active and _CALLED[class_]:
+    if tell.active and CALLED[class_]:
         _CALLS.get(class_, _called_object)(callable_, (), place)
 
 
@@ -95,7 +96,7 @@ def call1(callable_: Any, first: Any, place: Place) -> None:
         if STORED_PARTS:
             _method_in_python(callable_, place)
         return
-    if hooks.active and _CALLED[class_]:
+    if tell.active and CALLED[class_]:
         _CALLS.get(class_, _called_object)(callable_, (first,), place)
 
 
@@ -109,7 +110,7 @@ def call2(callable_: Any, first: Any, second: Any, place: Place) -> None:
         if STORED_PARTS:
             _method_in_python(callable_, place)
         return
-    if hooks.active and _CALLED[class_]:
+    if tell.active and CALLED[class_]:
         _CALLS.get(class_, _called_object)(callable_, (first, second), place)
 
 
@@ -123,7 +124,7 @@ def call3(callable_: Any, first: Any, second: Any, third: Any, place: Place) -> 
         if STORED_PARTS:
             _method_in_python(callable_, place)
         return
-    if hooks.active and _CALLED[class_]:
+    if tell.active and CALLED[class_]:
         _CALLS.get(class_, _called_object)(callable_, (first, second, third), place)
 
 
@@ -134,14 +135,30 @@ def _end_interval() -> None:
 
 def call_with_file(callable_: Any, file: Any, place: Place) -> None:
     """``callable_`` is about to be called with a keyword argument ``file``."""
-    if callable_ is print and file is not None and hooks.active:
+    halfway.end_here()
+    if callable_ is print and file is not None and tell.active:
         actions.print_to(file, place)
+
+
+def call_in_folder(callable_: Any, *given: Any) -> None:
+    """``callable_`` is about to be called with paths in folders of which it is given descriptors.
+
+    Parameters:
+        callable_: such as ``os.open``.
+        given: at most two arguments, a descriptor for each of them or ``None``, and the place.
+    """
+    halfway.end_here()
+    *both, place = given
+    if tell.active and CALLED[type(callable_)]:
+        count = _length(both) // 2
+        paths = [files.in_folder(both[count + at], both[at]) for at in range(count)]
+        call(callable_, tuple(paths), place)
 
 
 def further_argument(callable_: Any, value: Any, place: Place) -> None:
     """``callable_`` is about to be called with this argument, too: a later one, or by keyword."""
     class_ = type(callable_)
-    if class_ is FunctionType or class_ is MethodType or not hooks.active:
+    if class_ is FunctionType or class_ is MethodType or not tell.active:
         return
     effect = None
     if class_ is BuiltinFunctionType or class_ is table.BuiltinMethod:
@@ -171,18 +188,19 @@ _READING_ARGUMENTS = (effects.READ_ARGUMENTS, effects.READ_ALL)
 
 def call_star(callable_: Any, arguments: Any, place: Place) -> None:
     """``callable_(*arguments)`` is about to be called."""
-    if not hooks.active:
+    halfway.end_here()
+    if not tell.active:
         return
     if type(arguments) is tuple:
-        if _CALLED[type(callable_)]:
+        if CALLED[type(callable_)]:
             call(callable_, arguments, place)
     else:
-        hooks.in_one_step(place, _call_with_items, callable_, arguments, place)
+        tell.in_one_step(place, _call_with_items, callable_, arguments, place)
 
 
 def _call_with_items(callable_: Any, items: Any, place: Place) -> None:
     again = iteration.consume_in_any_order(items, place)
-    if _CALLED[type(callable_)]:
+    if CALLED[type(callable_)]:
         call(callable_, tuple(items) if type(items) is list else (), place)
         calling = Collecting(lambda values, place: call(callable_, values, place))
         halfway.begin_if_any([again], given_back.by_call([items], [calling]))
@@ -239,14 +257,16 @@ def _use_unknown(callable_: Any, arguments: tuple[Any, ...], place: Place) -> No
         _use(values, True, place)
         unknown.assume(place, name)
 
-    halfway.begin_if_any([], given_back.by_call(arguments, [Collecting(use)]))
+    # Methods are called with their object, too.
+    again = [meanings.telling_again(each, True) for each in arguments if FOREIGN[type(each)]]
+    halfway.begin_if_any(again, given_back.by_call(arguments, [Collecting(use)]))
 
 
 def _use(things: Iterable[Any], is_write: bool, place: Place) -> None:
     """Code in C reads, and perhaps writes, what it is given, and all that hangs on it."""
     # To find what it may reach takes long.
-    if hooks.passes_on():
-        hooks.in_one_step(place, _tell_use, tuple(things), is_write, place)
+    if tell.passes_on():
+        tell.in_one_step(place, _tell_use, tuple(things), is_write, place)
 
 
 def _tell_use(things: Iterable[Any], is_write: bool, place: Place) -> None:
@@ -256,33 +276,44 @@ def _tell_use(things: Iterable[Any], is_write: bool, place: Place) -> None:
         elif table.ITERATORS[type(thing)]:
             iteration.advance(thing, place)
         else:
-            hooks.tell_whole(thing, writes, place)
+            meanings.tell_attributes(thing, writes, place)
 
 
 def _bound_method(callable_: Any, arguments: tuple[Any, ...], place: Place) -> None:
     inner = callable_.__func__
     # A function in Python tells its accesses itself.
-    if type(inner) is not FunctionType and _CALLED[type(inner)]:
+    if type(inner) is not FunctionType and CALLED[type(inner)]:
         call(inner, (callable_.__self__, *arguments), place)
 
 
 def _class(callable_: Any, arguments: tuple[Any, ...], place: Place) -> None:
+    if _length(arguments) == 3 and issubclass(callable_, type):
+        constructors.Making.class_of(arguments[2])
     if callable_ is type:
         if _length(arguments) == 1:
-            hooks.read_class(arguments[0], place)
+            meanings.read_class(arguments[0], place)
+        elif _length(arguments) > 1 and type(arguments[1]) is tuple:
+            actions.tell_subclasses(arguments[1], True, place)
         return
+    if STORED_SPECIAL_METHODS and may_be_exchanged(callable_):
+        tell.in_one_step(place, _look_for_constructor, callable_, place)
     first = functions_table.CONSTRUCTORS.get(callable_)
-    tell = constructors.TELLERS[callable_]
-    if tell is not None:
-        tell(callable_, arguments, place)
+    teller = constructors.TELLERS[callable_]
+    if teller is not None:
+        teller(callable_, arguments, place)
     elif callable_ is str:
         by_value.read(arguments[:1], place)
     elif first is not None:
-        hooks.in_one_step(place, _construct, callable_, arguments[first:], place)
+        tell.in_one_step(place, _construct, callable_, arguments[first:], place)
     elif references.MAKES_REFERENCES[callable_]:
         references.make(callable_, arguments, place)
     elif _is_made_by_unknown_code(callable_):
         _use_unknown(callable_, arguments, place)
+
+
+def _look_for_constructor(class_: type, place: Place) -> None:
+    for special in ("__new__", "__init__"):
+        meanings.look_for_special_method(class_, special, place)
 
 
 _KEEPING_ORDER = frozenset({list, tuple, collections.deque})
@@ -306,9 +337,12 @@ def _called_object(callable_: Any, arguments: tuple[Any, ...], place: Place) -> 
     """An object that is a function in all but name, as those of Cython, and weak references."""
     effect = _METHODS[type(callable_)].get("__call__")
     if families.CALL[type(callable_)] is families.DELEGATED:
-        delegates.tell(callable_, "__call__", arguments, place)
+        meanings.tell_special_method(callable_, "__call__", arguments, place)
     elif effect is None:
-        _use_unknown(callable_, arguments, place)
+        given = (
+            arguments if unknown.IS_LIKE_A_FUNCTION[type(callable_)] else (callable_, *arguments)
+        )
+        _use_unknown(callable_, given, place)
     elif effect.action == references.CALL:
         references.call(callable_, arguments, place)
         calls_back.tell_held(callable_, place)
@@ -317,7 +351,7 @@ def _called_object(callable_: Any, arguments: tuple[Any, ...], place: Place) -> 
 
 
 def _method_in_python(method: Any, place: Place) -> None:
-    if hooks.active:
+    if tell.active:
         _python_function(method.__func__, (), place)
 
 
@@ -325,10 +359,10 @@ def _python_function(callable_: Any, arguments: tuple[Any, ...], place: Place) -
     """Its parts are read, which matters where code exchanges them."""
     for name in PARTS_OF_FUNCTIONS:
         if is_stored(name):
-            hooks.attribute(callable_, name, False, place)
+            tell.attribute(callable_, name, False, place)
     defaults = callable_.__kwdefaults__
     if type(defaults) is dict and is_stored("__kwdefaults__"):
-        hooks.tell_whole(defaults, False, place)
+        meanings.tell_whole(defaults, False, place)
 
 
 def _replacement(callable_: Any, arguments: tuple[Any, ...], place: Place) -> None:
@@ -370,7 +404,7 @@ def _method(owner: Any, name: str, arguments: tuple[Any, ...], place: Place) -> 
         orders.note(owner, place)
     if effect is not None:
         if effect is _PLAIN_WRITE and not KNOWN_DICTS:
-            hooks.whole(owner, True, place)
+            tell.whole(owner, True, place)
         else:
             _apply(effect, owner, arguments, place)
     elif name in table.OBJECT_METHODS and arguments and type(arguments[0]) is str:
@@ -378,15 +412,22 @@ def _method(owner: Any, name: str, arguments: tuple[Any, ...], place: Place) -> 
         is_write = name != "__getattribute__"
         kind = (raw_write_kind if is_write else raw_read_kind)(type(owner), attribute)
         if kind is not SKIP:
-            hooks.tell_attribute(owner, attribute, kind, is_write, place)
+            meanings.tell_attribute(owner, attribute, kind, is_write, place)
     elif name in _READING_ALL_ATTRIBUTES:
         _use((owner,), False, place)
     elif FOREIGN[type(owner)]:
         _use((owner, *arguments), True, place)
         unknown.assume(place, f"{unknown.name_of_class(type(owner))}.{name}")
-        halfway.begin(hooks.telling_again(owner, True))
+        halfway.begin(meanings.telling_again(owner, True))
+    elif name == "__call__":
+        if CALLED[type(owner)]:
+            call(owner, arguments, place)
+    elif name == "__new__" and _length(arguments) == 4 and issubclass(type(owner), type):
+        constructors.Making.class_of(arguments[3])
+    elif name == "__subclasses__":
+        actions.tell_subclasses((owner,), False, place)
     elif issubclass(type(owner), type) and name in _MAKING_OF_ITEMS:
-        _read_arguments(owner, arguments, place)
+        actions_on_items.read_arguments(owner, arguments, place)
     elif not issubclass(type(owner), type) or constructors.tell_method(owner, name, place):
         return
     elif FOREIGN[owner]:
@@ -419,17 +460,33 @@ def _apply(effect: effects.Effect, owner: Any, arguments: tuple[Any, ...], place
     consumed = [arguments[index] for index in effect.consumes if index < _length(arguments)]
     if consumed or effect.by_value or effect.leads_on or effect.reads_all or effect.calls_back:
         function = item_functions.take(place) if effect.calls_back else None
-        again = hooks.in_one_step(
+        again = tell.in_one_step(
             place, _tell_all, effect, owner, arguments, consumed, function, place
         )
     else:
         again = [_ACTIONS[effect.action](owner, arguments, place)]
     if effect.calls_back:
         if effect.action is not effects.NOTHING:
-            again.append(hooks.telling_again(owner, effect.action is effects.WRITE))
+            again.append(_telling_again(effect, owner))
+            if effect.leads_on:
+                again.append(halfway.Telling(owner, _use_again))
         elif consumed and _CONTAINER[type(consumed[0])]:
-            again.append(hooks.telling_again(consumed[0], False))
+            again.append(meanings.telling_again(consumed[0], False))
         halfway.begin_if_any(again, _receiver(effect, owner, arguments, consumed, function))
+
+
+def _telling_again(effect: effects.Effect, owner: Any) -> halfway.Tell:
+    if effect.action is effects.WRITE_STREAM:
+        return halfway.Telling(owner, _act, effect.action)
+    return meanings.telling_again(owner, effect.action is effects.WRITE)
+
+
+def _act(owner: Any, action: str, place: Place) -> None:
+    _ACTIONS[action](owner, (), place)
+
+
+def _use_again(owner: Any, place: Place) -> None:
+    _use((owner,), True, place)
 
 
 def _receiver(
@@ -472,13 +529,9 @@ def _tell_all(
         in_c = function if item_functions.is_in_c(function) else None
         calls_back.tell_given(effect, owner, arguments, in_c, place)
     if effect.by_value:
-        by_value.read((owner, *arguments), place, (owner, *consumed))
+        picked = item_functions.picked_by((owner, *arguments))
+        by_value.read((owner, *arguments, *picked), place, (owner, *consumed))
     return again
-
-
-def _read_arguments(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
-    for argument in arguments:
-        iteration.consume_in_any_order(argument, place)
 
 
 def _read_all(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
@@ -486,93 +539,23 @@ def _read_all(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
     _use(arguments if owner is None else (owner, *arguments), False, place)
     if arguments and _CONTAINER[type(arguments[0])]:
         # Objects in it may have something to say to how they are written.
-        halfway.begin(hooks.telling_again(arguments[0], False))
+        halfway.begin(meanings.telling_again(arguments[0], False))
 
 
 def _pickle(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
-    hooks.in_one_step(place, _tell_pickled, arguments, place)
+    tell.in_one_step(place, _tell_pickled, arguments, place)
 
 
 def _tell_pickled(arguments: tuple[Any, ...], place: Place) -> None:
-    hooks.tell_whole(copyreg.dispatch_table, False, place)
+    meanings.tell_whole(copyreg.dispatch_table, False, place)
     _read_all(None, arguments, place)
 
 
-def _read_parts(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
-    hooks.in_one_step(place, _tell_parts, owner, place)
-
-
-def _tell_parts(owner: Any, place: Place) -> None:
-    for part in (owner, *(each for each in gc.get_referents(owner) if type(each) is type(owner))):
-        hooks.tell_whole(part, False, place)
-
-
-def _contains(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
-    if arguments:
-        operators.contains(arguments[0], owner, place)
-    else:
-        iteration.consume_in_any_order(owner, place)
-
-
-def _contains_by_name(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
-    if arguments:
-        family = families.CONTAINS_BY_NAME[type(owner)]
-        operators.contains_in(family, arguments[0], owner, place)
-    else:
-        iteration.consume_in_any_order(owner, place)
-
-
-def _next(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
-    if table.ITERATORS[type(owner)]:
-        iteration.advance(owner, place)
-    else:
-        delegates.tell(owner, "__next__", (), place)
-
-
-def _iterate(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
-    iteration.iterate(owner, place)
-
-
-def _consume_owner(owner: Any, arguments: tuple[Any, ...], place: Place) -> iteration.Tell | None:
-    return iteration.consume_in_any_order(owner, place)
-
-
-def _binary(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
-    operators.binary(owner, arguments[0] if arguments else None, place)
-
-
-def _compare(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
-    operators.compare(owner, arguments[0] if arguments else None, place)
-
-
-def _binary_in_place(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
-    operators.binary_in_place(owner, arguments[0] if arguments else None, place)
-
-
-def _change_future(owner: Any, _: tuple[Any, ...], place: Place) -> None:
-    Inspecting.use_future(owner, True, place)
-
-
-def _look_at_future(owner: Any, _: tuple[Any, ...], place: Place) -> None:
-    Inspecting.use_future(owner, False, place)
-
-
 _ACTIONS: dict[str, Callable[[Any, tuple[Any, ...], Place], iteration.Tell | None]] = {
-    effects.CHANGE_FUTURE: _change_future,
-    effects.LOOK_AT_FUTURE: _look_at_future,
-    effects.CONTAINS_ITEM: _contains,
-    effects.CONTAINS_ITEM_BY_NAME: _contains_by_name,
-    effects.STEP: _next,
-    effects.ITERATE: _iterate,
-    effects.CONSUME: _consume_owner,
-    effects.BINARY: _binary,
-    effects.COMPARE: _compare,
-    effects.BINARY_IN_PLACE: _binary_in_place,
-    effects.READ_ARGUMENTS: _read_arguments,
     effects.READ_ALL: _read_all,
-    effects.READ_PARTS: _read_parts,
     effects.PICKLE: _pickle,
     **actions.ACTIONS,
+    **actions_on_items.ACTIONS,
     **files.ACTIONS,
     **references.ACTIONS,
 }
@@ -583,7 +566,7 @@ iteration.Calls.apply = staticmethod(_apply)
 if native is not None:
     native.use_calls(
         STORED_PARTS,
-        _CALLED,
+        CALLED,
         _CALLS,
         _METHODS,
         _FUNCTIONS,

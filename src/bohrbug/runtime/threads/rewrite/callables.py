@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from contextvars import Context
 from types import CodeType, FunctionType, MethodType
 from typing import Any
 
-from bohrbug.runtime.threads.rewrite import c_code, halfway, hooks, iteration, unknown
+from bohrbug.runtime.threads.rewrite import c_code, halfway, iteration, meanings, tell, unknown
 from bohrbug.runtime.threads.rewrite.place import Place
 
 CALLABLE_PLACES: dict[str, Place] = {}
@@ -27,7 +28,8 @@ def instrumented_callable(callable_: Callable[..., Any]) -> Callable[..., Any]:
         return callable_
 
     def run(*arguments: Any, **keywords: Any) -> Any:
-        if hooks.active:
+        if tell.active:
+            halfway.end(sys._getframe())
             c_code.call(callable_, arguments, place)
         return callable_(*arguments, **keywords)
 
@@ -44,7 +46,7 @@ def tell_call(callable_: Callable[..., Any], arguments: tuple[Any, ...] = ()) ->
         callable_: the function, or a bound method.
         arguments: what it is called with.
     """
-    if hooks.active:
+    if tell.active:
         place = _place_called(callable_.__qualname__, tell_call.__code__)
         c_code.call(callable_, arguments, place)
 
@@ -66,18 +68,27 @@ class GivenContext:
 
     def run(self, function: Callable[[], Any]) -> Any:
         """Run a function in the context; ``RuntimeError`` if another thread is in it."""
-        if not hooks.active:
+        if not tell.active:
             return self._context.run(function)
         place = _place_called("Context.run", GivenContext.run.__code__)
-        hooks.tell_whole(self._context, True, place)
+        meanings.tell_whole(self._context, True, place)
         return self._context.run(self._run_inside, function, place)
 
     def _run_inside(self, function: Callable[[], Any], place: Place) -> Any:
-        hooks.tell_whole(self._context, True, place)
+        meanings.tell_whole(self._context, True, place)
         try:
             return function()
         finally:
-            hooks.tell_whole(self._context, True, place)
+            meanings.tell_whole(self._context, True, place)
+
+
+def place_of_call(name: str) -> Place:
+    """The place of what our own code does in the place of a function of the library.
+
+    Parameters:
+        name: of the function.
+    """
+    return _place_called(name, place_of_call.__code__)
 
 
 def _place_called(name: str, code: CodeType) -> Place:
@@ -95,5 +106,5 @@ def tell_consumed(things: Any, name: str) -> None:
         things: what it is given.
         name: of the function in C.
     """
-    if hooks.active:
+    if tell.active:
         iteration.consume(things, _place_called(name, tell_consumed.__code__))

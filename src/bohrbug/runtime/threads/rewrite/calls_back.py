@@ -15,7 +15,9 @@ from bohrbug.runtime.threads.rewrite import (
     hooks,
     item_functions,
     iteration,
+    meanings,
     partials,
+    tell,
     unknown,
 )
 from bohrbug.runtime.threads.rewrite.attributes import is_stored, read_kinds
@@ -46,6 +48,8 @@ def tell_given(
         _tell_fold(owner, arguments, place)
     elif effect.calls == HELD:
         tell_held(owner, place)
+        for given in arguments:
+            _tell_called(item_functions.plain_attribute(given, "read"), (), place)
     else:
         for function in arguments:
             if item_functions.is_in_c(function):
@@ -95,9 +99,9 @@ def _tell_fold(function: Any, arguments: tuple[Any, ...], place: Place) -> None:
 def tell_iterator(iterator: Any, place: Place) -> None:
     """An iterator is about to be advanced that calls a function in C: ``map(items.append, x)``."""
     for function, arguments in item_functions.calls_of(iterator):
-        if arguments:
+        if arguments is not None:
             iteration.Calls.tell(function, arguments, place)
-        elif not given_back.are_items_followed(iterator):
+        elif type(function) is table.LruCacheWrapper or not given_back.are_items_followed(iterator):
             _tell_without_items(function, place)
 
 
@@ -116,16 +120,22 @@ def _tell_without_items(function: Any, place: Place) -> None:
 def partial(callable_: Any, arguments: tuple[Any, ...], place: Place) -> None:
     """A ``functools.partial`` is about to be called."""
     if is_stored("keywords") or is_stored("__setstate__"):
-        hooks.in_one_step(place, _tell_partial, callable_, place)
+        tell.in_one_step(place, _tell_partial, callable_, place)
     inner = callable_.func
     if unknown.CALLED[type(inner)]:
         iteration.Calls.tell(inner, partials.arguments(callable_.args, arguments), place)
 
 
+def static(callable_: Any, arguments: tuple[Any, ...], place: Place) -> None:
+    """An object ``staticmethod`` is about to be called by itself."""
+    if unknown.CALLED[type(callable_.__func__)]:
+        iteration.Calls.tell(callable_.__func__, arguments, place)
+
+
 def _tell_partial(owner: Any, place: Place) -> None:
-    hooks.whole(owner, False, place)
+    tell.whole(owner, False, place)
     if type(owner.keywords) is dict:
-        hooks.tell_whole(owner.keywords, False, place)
+        meanings.tell_whole(owner.keywords, False, place)
 
 
 def cached(cache: Any, arguments: tuple[Any, ...], place: Place) -> None:
@@ -134,12 +144,12 @@ def cached(cache: Any, arguments: tuple[Any, ...], place: Place) -> None:
     Which only the call itself finds out.  If the function tells where it begins, the cache is read
     here and changed there; else it is changed here.
     """
-    hooks.whole(cache, not (_tells_of_its_beginning(cache) and _is_roomy(cache)), place)
+    tell.whole(cache, not (_tells_of_its_beginning(cache) and _is_roomy(cache)), place)
     function = item_functions.wrapped(cache)
     if function is not None:
         iteration.Calls.tell(function, arguments, place)
     # When the result is known, this stays until the next call: hence weakly.
-    halfway.begin(hooks.telling_again(cache, True))
+    halfway.begin(meanings.telling_again(cache, True))
 
 
 _MOST_KEPT = 1_000
@@ -185,8 +195,15 @@ def getter(callable_: Any, arguments: tuple[Any, ...], place: Place) -> None:
             hooks.read_item(target, key, place)
     elif type(details[0]) is str:
         method = look_up(type(target), details[0])
-        if type(method) in (table.MethodDescriptor, table.WrapperDescriptor):
+        if type(method) in _BECOMING_METHODS:
             iteration.Calls.tell(method, (target, *details[1:]), place)
+        _tell_called(item_functions.plain_attribute(target, details[0]), details[1:], place)
+
+
+_BECOMING_METHODS = frozenset(
+    {table.MethodDescriptor, table.WrapperDescriptor, table.LruCacheWrapper}
+)
+"""Types of functions in C that are methods of objects of the classes that have them."""
 
 
 def _tell_path(target: Any, path: Iterable[str], place: Place) -> None:
@@ -207,6 +224,7 @@ iteration.Calls.tell_iterator = staticmethod(tell_iterator)
 
 TELLING = {
     functools.partial: partial,
+    staticmethod: static,
     table.LruCacheWrapper: cached,
     **dict.fromkeys((operator.attrgetter, operator.itemgetter, operator.methodcaller), getter),
 }

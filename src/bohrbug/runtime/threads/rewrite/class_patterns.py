@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from bohrbug.runtime.threads.rewrite import hooks
+from bohrbug.runtime.threads.rewrite import hooks, meanings, tell
 from bohrbug.runtime.threads.rewrite.attributes import read_kinds
 from bohrbug.runtime.threads.rewrite.classes import look_up, order_of
 from bohrbug.runtime.threads.rewrite.place import Place
@@ -20,12 +20,12 @@ def match_class(subject: Any, class_: Any, names: Any, count: int, place: Place)
         count: of the positions, whose attributes ``__match_args__`` of the class names.
         place: of the pattern.
     """
-    if hooks.active and issubclass(type(class_), type):
-        hooks.in_one_step(place, _match_class, subject, class_, names, count, place)
+    if tell.active and issubclass(type(class_), type):
+        tell.in_one_step(place, _match_class, subject, class_, names, count, place)
 
 
 def _match_class(subject: Any, class_: Any, names: Any, count: int, place: Place) -> None:
-    hooks.read_class(subject, place)
+    meanings.read_class(subject, place)
     if count:
         hooks.read_attribute(class_, "__match_args__", read_kinds("__match_args__"), place)
     # A metaclass may decide in code of its own, which must not run twice.

@@ -50,6 +50,19 @@ def class_may_change(class_: type) -> bool:
     return bool(_flags_of(class_) & _HEAP_TYPE) and not issubclass(class_, type | ModuleType)
 
 
+def is_made_in_python(class_: type) -> bool:
+    """Whether a class was made by a class statement, or by a call of ``type``; or may have been."""
+    return bool(_flags_of(class_) & _HEAP_TYPE)
+
+
+_IMMUTABLE = 1 << 8
+
+
+def is_open(class_: type) -> bool:
+    """Whether attributes of a class can be set: of some that are written in C they can't."""
+    return bool(_flags_of(class_) & _HEAP_TYPE) and not _flags_of(class_) & _IMMUTABLE
+
+
 _local_classes: list[tuple[dict[type, Any], type]] = []
 
 
@@ -119,7 +132,7 @@ KNOWN_MODULES = names(
 
 _PLAIN_OBJECTS = frozenset(
     {("_ssl", "MemoryBIO"), ("sqlite3", "Blob"), ("_io", "BufferedRWPair")}
-    | {("_io", "IncrementalNewlineDecoder")}
+    | {("_io", "IncrementalNewlineDecoder"), ("_ssl", "_SSLContext")}
 )
 """Classes of such modules that nobody controls: their objects are data."""
 

@@ -10,7 +10,7 @@ import decimal
 from collections.abc import Callable
 from typing import Any
 
-from bohrbug.runtime.threads.rewrite import files, halfway, hooks
+from bohrbug.runtime.threads.rewrite import files, halfway, tell
 from bohrbug.runtime.threads.rewrite.classes import (
     is_written_in_c,
     module_of,
@@ -18,6 +18,28 @@ from bohrbug.runtime.threads.rewrite.classes import (
     remember_class,
 )
 from bohrbug.runtime.threads.rewrite.place import Place
+
+
+def _ignore(namespace: Any) -> None:
+    """While nobody looks after classes."""
+
+
+def _ignore_method(owner: Any, name: str, value: tuple[Any, ...]) -> None:
+    """The same."""
+
+
+class Making:
+    """Who is told that a class, or a method of one, is about to be made by a call.
+
+    Attributes:
+        class_of: called with the namespace that it is made of.
+        method: called where something is about to get an attribute by its name, with that, the name
+            and the value, if there is one.
+    """
+
+    class_of: Callable[[Any], None] = staticmethod(_ignore)
+    method: Callable[[Any, str, tuple[Any, ...]], None] = staticmethod(_ignore_method)
+
 
 Tell = Callable[[type, tuple[Any, ...], Place], None]
 
@@ -51,14 +73,14 @@ def _tell_number(class_: type, arguments: tuple[Any, ...], place: Place) -> None
     if not arguments or _is_exact(arguments[0]):
         return
     given = arguments[1] if len(arguments) > 1 else None
-    context = given if isinstance(given, decimal.Context) else decimal.getcontext()
+    context = given if issubclass(type(given), decimal.Context) else decimal.getcontext()
     # It looks at traps, and raises flags.
-    hooks.whole(context, True, place)
+    tell.whole(context, True, place)
 
 
 def _is_exact(value: Any) -> bool:
     """Whether a number is made of a value without a look into a context."""
-    if type(value) is int or isinstance(value, decimal.Decimal):
+    if type(value) is int or issubclass(type(value), decimal.Decimal):
         return True
     if type(value) is not str or len(value) > 1_000:
         return False

@@ -22,7 +22,7 @@ from weakref import ref
 
 from bohrbug.runtime.threads.control import controlled
 from bohrbug.runtime.threads.leftovers import forgotten_afterwards
-from bohrbug.runtime.threads.rewrite import effects, hooks, mappings
+from bohrbug.runtime.threads.rewrite import effects, mappings, tell
 from bohrbug.runtime.threads.rewrite.named import Named
 from bohrbug.runtime.threads.rewrite.place import Place
 
@@ -118,11 +118,11 @@ def use_file(descriptor: int, is_write: bool, place: Place) -> None:
 
 def _tell_position(descriptor: int, is_write: bool, place: Place) -> None:
     label = f"descriptor {descriptor}"
-    hooks.whole(_variable(_positions, descriptor, label), is_write, place)
+    tell.whole(_variable(_positions, descriptor, label), is_write, place)
 
 
 def _tell_contents(status: os.stat_result, is_write: bool, place: Place) -> None:
-    hooks.whole(mappings.contents_of(status.st_ino), is_write, place)
+    tell.whole(mappings.contents_of(status.st_ino), is_write, place)
 
 
 def use_state(descriptor: Any, is_write: bool, place: Place) -> None:
@@ -135,26 +135,41 @@ def use_state(descriptor: Any, is_write: bool, place: Place) -> None:
     if descriptor in _closed:
         _look_for_another(descriptor)
     label = f"flags of descriptor {descriptor}"
-    hooks.whole(_variable(_states, descriptor, label), is_write, place)
+    tell.whole(_variable(_states, descriptor, label), is_write, place)
 
 
 # --- Actions -------------------------------------------------------------------------------------
 
 
 def _read_on(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
-    hooks.in_one_step(place, use_file, owner, False, place)
+    tell.in_one_step(place, use_file, owner, False, place)
 
 
 def _write_on(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
-    hooks.in_one_step(place, use_file, owner, True, place)
+    tell.in_one_step(place, use_file, owner, True, place)
+
+
+def _send(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
+    source = arguments[0] if arguments else None
+    tell.in_one_step(place, _tell_copied, source, owner, place)
+
+
+def _copy(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
+    target = arguments[0] if arguments else None
+    tell.in_one_step(place, _tell_copied, owner, target, place)
+
+
+def _tell_copied(source: Any, target: Any, place: Place) -> None:
+    use_file(source, False, place)
+    use_file(target, True, place)
 
 
 def _read_at(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
-    hooks.in_one_step(place, _use_at_position, owner, False, place)
+    tell.in_one_step(place, _use_at_position, owner, False, place)
 
 
 def _write_at(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
-    hooks.in_one_step(place, _use_at_position, owner, True, place)
+    tell.in_one_step(place, _use_at_position, owner, True, place)
 
 
 def _use_at_position(descriptor: Any, is_write: bool, place: Place) -> None:
@@ -165,11 +180,11 @@ def _use_at_position(descriptor: Any, is_write: bool, place: Place) -> None:
 
 
 def _seek(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
-    hooks.in_one_step(place, use_position, owner, place)
+    tell.in_one_step(place, use_position, owner, place)
 
 
 def _look(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
-    hooks.in_one_step(place, _tell_look, owner, place)
+    tell.in_one_step(place, _tell_look, owner, place)
 
 
 def _tell_look(owner: Any, place: Place) -> None:
@@ -188,7 +203,7 @@ def _change(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
 
 
 def _close(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
-    hooks.in_one_step(place, _tell_close, owner, place)
+    tell.in_one_step(place, _tell_close, owner, place)
 
 
 def _tell_close(owner: Any, place: Place) -> None:
@@ -199,7 +214,7 @@ def _tell_close(owner: Any, place: Place) -> None:
 
 
 def _exchange(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
-    hooks.in_one_step(place, _tell_exchange, owner, arguments, place)
+    tell.in_one_step(place, _tell_exchange, owner, arguments, place)
 
 
 def _tell_exchange(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
@@ -259,6 +274,8 @@ def _identity(number: int) -> int | None:
 ACTIONS: dict[str, Callable[[Any, tuple[Any, ...], Place], None]] = {
     effects.READ_DESCRIPTOR: _read_on,
     effects.WRITE_DESCRIPTOR: _write_on,
+    effects.SEND_FILE: _send,
+    effects.COPY_FILE: _copy,
     effects.READ_AT_POSITION: _read_at,
     effects.WRITE_AT_POSITION: _write_at,
     effects.SEEK_DESCRIPTOR: _seek,

@@ -12,6 +12,7 @@ import types
 from types import GetSetDescriptorType
 from typing import Any
 
+from bohrbug.runtime.threads.rewrite.attributes import depends_on_special_methods
 from bohrbug.runtime.threads.rewrite.classes import (
     FOREIGN,
     is_written_in_c,
@@ -20,7 +21,7 @@ from bohrbug.runtime.threads.rewrite.classes import (
     order_of,
     remember_class,
 )
-from bohrbug.runtime.threads.rewrite.delegates import DELEGATES, function_in_c
+from bohrbug.runtime.threads.rewrite.delegates import DELEGATES, function_in_c, is_exchanged
 from bohrbug.runtime.threads.rewrite.lives import PROXIES
 from bohrbug.runtime.threads.rewrite.memory import DATA
 from bohrbug.runtime.threads.rewrite.parts import CLASSES as CLASSES_OF_PARTS
@@ -32,6 +33,7 @@ _length = len
 MAPPING = "mapping"
 DEFAULT_MAPPING = "mapping that stores on reading"
 SEQUENCE = "sequence"
+PACKED = "sequence that converts what is stored in it"
 SET = "set"
 MEMORY = "memory of ctypes"
 OTHER = "other"
@@ -67,6 +69,9 @@ _FAMILIES: dict[type, str] = {
 }
 
 
+_CONVERTING = (bytearray, array.array)
+
+
 class _Families(dict[type, str | None]):
     """The family of the C class whose special method an object uses, or ``None``.
 
@@ -85,8 +90,8 @@ class _Families(dict[type, str | None]):
     def __missing__(self, class_: type) -> str | None:
         if _length(self) >= _LIMIT:
             self.clear()
-        family = None
-        for base in order_of(class_):
+        family = DELEGATED if not self.by_name and is_exchanged(class_, self.special) else None
+        for base in order_of(class_) if family is None else ():
             if self.special in namespace_of(base):
                 if base is _ctypes.Array or issubclass(base, _ctypes.Array):
                     base = _ctypes.Array
@@ -95,6 +100,8 @@ class _Families(dict[type, str | None]):
                     family = OTHER
                 if family is None and function_in_c(namespace_of(base)[self.special]) is not None:
                     family = DELEGATED
+                if self.special == "__setitem__" and base in _CONVERTING:
+                    family = PACKED
                 if self.special == "__getitem__" and issubclass(class_, collections.defaultdict):
                     family = DEFAULT_MAPPING
                 if family is not None or not self.by_name:
@@ -115,6 +122,11 @@ DELITEM_BY_NAME = _Families("__delitem__", by_name=True)
 CONTAINS_BY_NAME = _Families("__contains__", by_name=True)
 
 
+def has_content(class_: type) -> bool:
+    """Whether a class is that of containers implemented in C, or derives from one."""
+    return any(base in _FAMILIES for base in order_of(class_))
+
+
 class _IsContainer(dict[type, bool]):
     """Whether objects of a class are containers implemented in C, may be, or derive from one.
 
@@ -124,17 +136,14 @@ class _IsContainer(dict[type, bool]):
     def __missing__(self, class_: type) -> bool:
         if _length(self) >= _LIMIT:
             self.clear()
-        answer = (
-            FOREIGN[class_]
-            or any(base in _FAMILIES for base in order_of(class_))
-            or bool(DELEGATES[class_])
-        )
+        answer = FOREIGN[class_] or has_content(class_) or bool(DELEGATES[class_])
         self[class_] = answer
         remember_class(self, class_)
         return answer
 
 
 CONTAINER = _IsContainer()
+depends_on_special_methods(GETITEM, SETITEM, DELITEM, CONTAINS, CALL, CONTAINER)
 
 
 def memory_of(owner: Any) -> Any:

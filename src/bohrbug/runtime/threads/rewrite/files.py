@@ -1,8 +1,8 @@
 """What calls into the file system access: a file or folder is a variable, whoever opens it.
 
-It is known by its path.  Links are not followed, and a file that is open is taken to be still where
-it was opened.  What happens to a folder is no access to the files in it, nor the other way round:
-two tasks that use files of their own in one folder have nothing to do with each other.
+It is known by its path, and by those that links in it lead to.  A file that is open is taken to be
+still where it was opened.  What happens to a folder is no access to the files in it, nor the other
+way round: two tasks that use files of their own in one folder have nothing to do with each other.
 """
 
 from __future__ import annotations
@@ -27,7 +27,14 @@ from typing import Any
 from weakref import ref
 
 from bohrbug.runtime.threads.leftovers import forgotten_afterwards
-from bohrbug.runtime.threads.rewrite import descriptors, effects, hooks, unknown
+from bohrbug.runtime.threads.rewrite import (
+    descriptors,
+    effects,
+    links,
+    mappings,
+    tell,
+    unknown,
+)
 from bohrbug.runtime.threads.rewrite.named import Named
 from bohrbug.runtime.threads.rewrite.place import Place
 
@@ -60,7 +67,7 @@ def _path_of(thing: Any, place: Place) -> str | None:
     if type(thing) is not str:
         return None
     if not thing.startswith(_separator):
-        hooks.whole(_CURRENT_FOLDER, False, place)
+        tell.whole(_CURRENT_FOLDER, False, place)
         try:
             thing = f"{_current_folder()}{_separator}{thing}"
         except OSError:
@@ -71,7 +78,26 @@ def _path_of(thing: Any, place: Place) -> str | None:
 def _access(thing: Any, is_write: bool, place: Place) -> None:
     path = _path_of(thing, place)
     if path is not None:
-        hooks.whole(_file(path), is_write, place)
+        _tell_file(path, is_write, place)
+
+
+def _tell_file(path: str, is_write: bool, place: Place) -> None:
+    """A file is accessed by a path, and so by those that links lead to."""
+    others = list(links.other_paths(path))
+    number = links.shared_number(path)
+    if others or number is not None:
+        tell.in_one_step(place, _tell_file_with_links, (path, *others), number, is_write, place)
+    else:
+        tell.whole(_file(path), is_write, place)
+
+
+def _tell_file_with_links(
+    paths: tuple[str, ...], number: int | None, is_write: bool, place: Place
+) -> None:
+    for path in paths:
+        tell.whole(_file(path), is_write, place)
+    if number is not None:
+        tell.whole(mappings.contents_of(number), is_write, place)
 
 
 def _file(path: str) -> Named:
@@ -92,14 +118,19 @@ def _names_in(folder: str) -> Named:
 def _access_by_name(thing: Any, place: Place) -> None:
     """A file is made, or removed, and with it its name in its folder."""
     path = _path_of(thing, place)
-    if path is not None:
-        _tell_name(path, place)
-        hooks.whole(_file(path), True, place)
+    for each in _by_name(path):
+        _tell_name(each, place)
+        tell.whole(_file(each), True, place)
+
+
+def _by_name(path: str | None) -> list[str]:
+    """A path, and that by which others know what has this name, if links lead to its folder."""
+    return [] if path is None else [path, *links.other_paths(path, follows=False)]
 
 
 def _tell_name(path: str, place: Place) -> None:
     folder, _, name = path.rpartition(_separator)
-    hooks.attribute(_names_in(folder), name, True, place)
+    tell.attribute(_names_in(folder), name, True, place)
 
 
 def _read(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
@@ -111,29 +142,30 @@ def _write(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
 
 
 def _name(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
-    hooks.in_one_step(place, _access_by_name, owner, place)
+    tell.in_one_step(place, _access_by_name, owner, place)
 
 
 def _remove_folder(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
-    hooks.in_one_step(place, _tell_removed_folder, owner, place)
+    tell.in_one_step(place, _tell_removed_folder, owner, place)
 
 
 def _tell_removed_folder(owner: Any, place: Place) -> None:
     path = _path_of(owner, place)
-    if path is not None:
-        hooks.whole(_names_in(path), True, place)
+    for each in _by_name(path):
+        tell.whole(_names_in(each), True, place)
     _access_by_name(owner, place)
 
 
 def _list_folder(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
-    hooks.in_one_step(place, _tell_list, arguments[0] if arguments else ".", place)
+    tell.in_one_step(place, _tell_list, arguments[0] if arguments else ".", place)
 
 
 def _tell_list(folder: Any, place: Place) -> None:
     path = _path_behind(folder) if type(folder) is int else _path_of(folder, place)
     if path is not None:
-        hooks.whole(_file(path), False, place)
-        hooks.whole(_names_in(path), False, place)
+        for each in (path, *links.other_paths(path)):
+            tell.whole(_file(each), False, place)
+            tell.whole(_names_in(each), False, place)
 
 
 def _path_behind(descriptor: int) -> str | None:
@@ -154,7 +186,7 @@ def _open(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
     else:
         return
     if may_make:
-        hooks.in_one_step(place, _tell_made, owner, place)
+        tell.in_one_step(place, _tell_made, owner, place)
     else:
         _access(owner, is_write, place)
 
@@ -163,8 +195,9 @@ def _tell_made(thing: Any, place: Place) -> None:
     path = _path_of(thing, place)
     if path is not None:
         if not _is_there(path):
-            _tell_name(path, place)
-        hooks.whole(_file(path), True, place)
+            for each in _by_name(path):
+                _tell_name(each, place)
+        _tell_file(path, True, place)
 
 
 def _is_there(path: str) -> bool:
@@ -176,7 +209,7 @@ def _is_there(path: str) -> bool:
 
 
 def _rename(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
-    hooks.in_one_step(place, _tell_renamed, owner, arguments, place)
+    tell.in_one_step(place, _tell_renamed, owner, arguments, place)
 
 
 def _tell_renamed(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
@@ -186,7 +219,7 @@ def _tell_renamed(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
 
 
 def _link(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
-    hooks.in_one_step(place, _tell_linked, owner, arguments, place)
+    tell.in_one_step(place, _tell_linked, owner, arguments, place)
 
 
 def _tell_linked(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
@@ -195,21 +228,38 @@ def _tell_linked(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
         _access_by_name(arguments[0], place)
 
 
+def in_folder(folder: Any, thing: Any) -> Any:
+    """The path that a function is given together with the descriptor of a folder.
+
+    Parameters:
+        folder: the descriptor; ``None``: it was given none.
+        thing: the path, which may be absolute.
+    """
+    if issubclass(type(thing), PurePath):
+        thing = _fspath(thing)
+    if type(thing) is bytes:
+        thing = thing.decode(_encoding, "surrogateescape")
+    if type(folder) is not int or type(thing) is not str or thing.startswith(_separator):
+        return thing
+    above = _path_behind(folder)
+    return None if above is None else f"{above}{_separator}{thing}"
+
+
 def _look_where(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
-    hooks.whole(_CURRENT_FOLDER, False, place)
+    tell.whole(_CURRENT_FOLDER, False, place)
 
 
 def _go_elsewhere(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
     _access(owner, False, place)
-    hooks.whole(_CURRENT_FOLDER, True, place)
+    tell.whole(_CURRENT_FOLDER, True, place)
 
 
 def _read_stream(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
-    hooks.in_one_step(place, _tell_stream, owner, False, place)
+    tell.in_one_step(place, _tell_stream, owner, False, place)
 
 
 def _write_stream(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
-    hooks.in_one_step(place, _tell_stream, owner, True, place)
+    tell.in_one_step(place, _tell_stream, owner, True, place)
 
 
 def _tell_stream(owner: Any, is_write: bool, place: Place) -> None:
@@ -218,7 +268,7 @@ def _tell_stream(owner: Any, is_write: bool, place: Place) -> None:
 
 
 def _move_in_stream(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
-    hooks.in_one_step(place, _use_stream, owner, None, place)
+    tell.in_one_step(place, _use_stream, owner, None, place)
 
 
 def _look_in_stream(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
@@ -229,7 +279,7 @@ def _look_in_stream(owner: Any, arguments: tuple[Any, ...], place: Place) -> Non
 
 
 def _close_stream(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
-    hooks.in_one_step(place, _tell_closed_stream, owner, place)
+    tell.in_one_step(place, _tell_closed_stream, owner, place)
 
 
 def _tell_closed_stream(owner: Any, place: Place) -> None:
@@ -257,9 +307,9 @@ def _use_stream(owner: Any, is_write: bool | None, place: Place) -> None:
     inner = _innermost(owner)
     if type(inner) in _IN_MEMORY or _is_made_by_hand(inner):
         # What it leads to, such as a socket, is controlled; the buffers over it are one variable.
-        hooks.whole(inner, True, place)
+        tell.whole(inner, True, place)
     elif _name_of(owner) is not None:
-        hooks.whole(owner, True, place)
+        tell.whole(owner, True, place)
         # So is where the descriptor is in its file, which others may use by its number.
         if not inner.closed:
             number = _number_of(inner)
@@ -273,7 +323,7 @@ def _use_stream(owner: Any, is_write: bool | None, place: Place) -> None:
 
 def _is_made_by_hand(stream: Any) -> bool:
     """Whether a stream is over something else than a file, such as a socket or what unpacks one."""
-    return isinstance(stream, RawIOBase | BufferedIOBase) and type(stream) is not FileIO
+    return issubclass(type(stream), RawIOBase | BufferedIOBase) and type(stream) is not FileIO
 
 
 _states: dict[str, Named] = {}
@@ -291,7 +341,7 @@ def use_state(state: str, is_write: bool, place: Place) -> None:
     found = _states.get(state)
     if found is None:
         found = _states[state] = Named(state)
-    hooks.whole(found, is_write, place)
+    tell.whole(found, is_write, place)
 
 
 def _innermost(stream: Any) -> Any:

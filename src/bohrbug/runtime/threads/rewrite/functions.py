@@ -25,6 +25,7 @@ from bohrbug.runtime.threads.rewrite import (
     halfway,
     themselves,
     unknown,
+    with_statements,
 )
 from bohrbug.runtime.threads.rewrite.hooks import Globals
 from bohrbug.runtime.threads.rewrite.module_globals import (
@@ -284,6 +285,7 @@ class Rewriter:
         unknown.forget_classes()
         given_back.forget_classes()
         themselves.forget_classes()
+        with_statements.forget_classes()
 
     def places(self) -> list[Place]:
         """All data accesses in rewritten code."""
@@ -321,7 +323,10 @@ class Rewriter:
                 seen.add(id(code))
                 names[id(function.__globals__)] |= _stored_globals(code)
         for key, namespace in fresh.items():
-            told = self.breakers, self.accesses
+            told = (
+                *(self.breakers, self.accesses, attributes.stores_parts_of_functions()),
+                *(bool(attributes.STORED_SPECIAL_METHODS), attributes.is_stored("__bases__")),
+            )
             view = self._views[key] = _view_of(namespace, frozenset(names[key]), told)
             self._originals.update((id(made), original) for original, made in view.made.values())
 
@@ -352,11 +357,11 @@ def _stored_globals(code: CodeType) -> frozenset[str]:
 _VIEWS_KEPT = 500
 """Views that are kept, with the code rewritten for them, for the next explorations."""
 
-_views: dict[tuple[int, tuple[bool, bool]], GlobalsView] = {}
+_views: dict[tuple[int, tuple[bool, ...]], GlobalsView] = {}
 
 
 def _view_of(
-    namespace: dict[str, Any], stored: frozenset[str], told: tuple[bool, bool]
+    namespace: dict[str, Any], stored: frozenset[str], told: tuple[bool, ...]
 ) -> GlobalsView:
     """The view of a namespace, with all that was rewritten for it before, if that still holds.
 
@@ -365,7 +370,7 @@ def _view_of(
     Parameters:
         namespace: the globals.
         stored: those that functions store.
-        told: whether breakers, and whether accesses are told.
+        told: whether breakers, and whether accesses are told, and what else code depends on.
     """
     key = (id(namespace), told)
     # Taken out to be put in at the end: the oldest goes first.

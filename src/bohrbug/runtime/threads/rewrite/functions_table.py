@@ -16,6 +16,7 @@ import collections
 import functools
 import gc
 import itertools
+import operator
 import os
 import sys
 from collections.abc import Callable
@@ -32,15 +33,21 @@ from bohrbug.runtime.threads.rewrite.effects import (
     CONSUME,
     CONTAINS_ITEM,
     CONTROL_DESCRIPTOR,
+    COPY_FILE,
     DELETE_ITEM,
     EXCHANGE_DESCRIPTOR,
+    FIRST,
     FOLDS,
     GET_ATTRIBUTE,
+    HASH,
     ITERATE,
     LINK_FILE,
     LIST_FOLDER,
+    LOOK_AT_BASES,
     LOOK_AT_CLASS,
     LOOK_AT_DESCRIPTOR,
+    LOOK_WHETHER_CALLABLE,
+    MAKE_CLASS,
     NAME_FILE,
     NOTHING,
     OPEN_FILE,
@@ -55,6 +62,7 @@ from bohrbug.runtime.threads.rewrite.effects import (
     REMOVE_FOLDER,
     RENAME_FILE,
     SEEK_DESCRIPTOR,
+    SEND_FILE,
     SET_ATTRIBUTE,
     SET_ITEM,
     STEP,
@@ -107,6 +115,10 @@ def _functions() -> dict[Callable[..., Any], Effect]:
     enter(builtins, "format repr ascii", READ, by_value=True)
     enter(builtins, "dir", READ_NAMES)
     enter(builtins, "isinstance", LOOK_AT_CLASS)
+    enter(builtins, "issubclass", LOOK_AT_BASES)
+    enter(builtins, "__build_class__", MAKE_CLASS)
+    enter(builtins, "callable", LOOK_WHETHER_CALLABLE)
+    enter(builtins, "hash", HASH)
     enter(builtins, "sorted min max", CONSUME, **comparing)
     enter(builtins, "sum any all", CONSUME, **comparing, at_once=True)
     enter(builtins, "next anext", STEP)
@@ -139,6 +151,7 @@ def _functions() -> dict[Callable[..., Any], Effect]:
     enter(_operator, "add mul or_ and_ sub xor concat", BINARY)
     enter(_operator, "eq ne lt le gt ge", COMPARE)
     enter(_operator, "iadd imul ior iand isub ixor iconcat", BINARY_IN_PLACE)
+    effects[operator.call] = Effect(NOTHING, calls_back=True, calls=FIRST)
     effects[functools.reduce] = Effect(NOTHING, (0,), True, True, calls=FOLDS)
     # It does the work of Counter's constructor and of its update.
     enter(collections, "_count_elements", WRITE, 0, calls_back=True)
@@ -164,7 +177,9 @@ def _functions() -> dict[Callable[..., Any], Effect]:
     enter(os, "chdir", WRITE_CURRENT_FOLDER)
     effects[os.getcwd] = Effect(READ_CURRENT_FOLDER)
     enter(os, "read readv readinto", READ_DESCRIPTOR)
-    enter(os, "write writev ftruncate sendfile", WRITE_DESCRIPTOR)
+    enter(os, "write writev ftruncate", WRITE_DESCRIPTOR)
+    enter(os, "sendfile", SEND_FILE)
+    enter(os, "copy_file_range", COPY_FILE)
     enter(os, "pread preadv", READ_AT_POSITION)
     enter(os, "pwrite pwritev posix_fallocate", WRITE_AT_POSITION)
     enter(os, "lseek", SEEK_DESCRIPTOR)

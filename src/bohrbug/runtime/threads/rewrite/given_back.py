@@ -252,6 +252,8 @@ def is_followed(thing: Any, depth: int = 0) -> bool:
         depth: how many iterators lie over it.
     """
     class_ = type(thing)
+    if class_ is map and item_functions.items_of(thing) is not None:
+        return True
     if table.ITERATORS[class_] is not table.OVER_ITERATORS or class_ in _OVER_SEQUENCES:
         return (
             class_ is GeneratorType

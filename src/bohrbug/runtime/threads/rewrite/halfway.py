@@ -29,12 +29,27 @@ _NOT_YET = frozenset(
 )
 """What may stand between a hook and the instruction that makes the access."""
 
+_JOINING = frozenset(
+    opcode
+    for name, opcode in dis.opmap.items()
+    if name in ("CALL", "CALL_KW", "CALL_FUNCTION_EX", "FOR_ITER", "SEND", "CONTAINS_OP")
+    or name in ("UNPACK_SEQUENCE", "UNPACK_EX", "LIST_EXTEND", "SET_UPDATE")
+    or name in ("DICT_UPDATE", "DICT_MERGE", "BINARY_SUBSCR", "STORE_SUBSCR", "BINARY_OP")
+)
+"""Instructions whose hooks call :func:`end` before they tell of anything."""
+
 _PRECALL = dis.opmap.get("PRECALL")
 """On Python 3.11 it comes before ``CALL``, and makes frequent calls of code in C itself."""
 
 
 Tell = Callable[[Place], None]
 """What tells of an access, for the place that it is given."""
+
+MOST_TOLD = 100
+"""Accesses of one interval that are told again: those behind them are not."""
+
+# A test may put something else in the place of the builtin.
+_length = len
 
 NOTHING = object()
 """In place of a value: a generator has come to its end."""
@@ -84,33 +99,68 @@ class Interval(NamedTuple):
         code: of the frame that makes it.
         first: offset in bytes from where on the instruction may be said to be.
         last: offset in bytes of the instruction's last code unit.
-        tell: tells of the access once more.
-        receiver: what is done with what the functions give back; ``None``: nothing of which
-            something is to be told.
+        tells: tell of the access once more.
+        receivers: what is done with what the functions give back.
     """
 
     code: CodeType
     first: int
     last: int
-    tell: Tell
-    receiver: Receiver | None
+    tells: tuple[Tell, ...]
+    receivers: tuple[Receiver, ...]
+
+    def tell(self, place: Place, given_back: Sequence[Tell] = ()) -> None:
+        """Tell of the access once more, and of what is done with a value, in one step."""
+        tells = (*self.tells, *given_back) if given_back else self.tells
+        if _length(tells) == 1:
+            tells[0](place)
+        elif tells:
+            Called.tell_at_once([*tells], place)
+
+    def joined_by(self, tells: Iterable[Tell], receivers: tuple[Receiver, ...]) -> Interval:
+        """The same with further accesses: code in C calls code in C that calls functions."""
+        further = [tell for tell in tells if tell not in self.tells]
+        if not further and not receivers:
+            return self
+        return Interval(
+            self.code,
+            self.first,
+            self.last,
+            (*self.tells, *further)[:MOST_TOLD],
+            (*self.receivers, *receivers)[:MOST_TOLD],
+        )
 
 
-def telling(owner: Any, tell: Callable[[Any, Place], None]) -> Tell:
+class Telling:
     """What tells of an object once more, if it is still there.
 
     Parameters:
         owner: the object, referred to weakly if it can be.
-        tell: tells of it, for a place.
+        tell: tells of it, with some details, for a place.
+        details: for ``tell``.
+
+    Two of them are equal if they tell of the same.
     """
-    reference = weakly(owner)
 
-    def tell_again(place: Place) -> None:
-        found = reference()
+    __slots__ = ("_details", "_key", "_reference", "_tell")
+
+    def __init__(self, owner: Any, tell: Callable[..., None], *details: Any) -> None:
+        self._reference = weakly(owner)
+        self._tell = tell
+        self._details = details
+        self._key = id(owner), tell, details
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is Telling and other._key == self._key
+
+    def __hash__(self) -> int:
+        return hash(self._key)
+
+    def __call__(self, place: Place) -> None:
+        """See :data:`Tell`."""
+        found = self._reference()
         if found is not None:
-            tell(found, place)
-
-    return tell_again
+            self._tell(found, *self._details, place)
 
 
 def weakly(owner: Any) -> Callable[[], Any]:
@@ -137,7 +187,7 @@ intervals: dict[int, Interval] = {}
 """By ``id`` of the frame; what is left of one is replaced or dropped by the next call there."""
 
 # By id of the code and offset of the hook; the code is kept, so that no other gets its id.
-_offsets: dict[tuple[int, int], tuple[CodeType, int, int]] = {}
+_offsets: dict[tuple[int, int], tuple[CodeType, int, int, bool]] = {}
 _codes_with_intervals: set[int] = set()
 _callers: dict[int, CodeType] = {}
 """Functions of ours that do nothing but call what the program handed over, by id of their code."""
@@ -150,30 +200,59 @@ def begin(tell: Tell, receiver: Receiver | None = None) -> None:
         tell: of the access, once more. It should not keep alive what need not live.
         receiver: of what the functions give back.
     """
-    frame: FrameType | None = sys._getframe(1)
-    while frame is not None and frame.f_globals.get("__package__") == _PACKAGE:
-        if id(frame.f_code) in _callers:
-            intervals[id(frame)] = Interval(
-                frame.f_code, frame.f_lasti, sys.maxsize, tell, receiver
-            )
-            return
-        frame = frame.f_back
-    if frame is not None:
-        code = frame.f_code
-        first, last = _access_behind(code, frame.f_lasti)
-        intervals[id(frame)] = Interval(code, first, last, tell, receiver)
+    _begin_above(sys._getframe(1), (tell,), () if receiver is None else (receiver,))
 
 
 def begin_if_any(tells: Iterable[Tell | None], receiver: Receiver | None) -> None:
     """The same of several accesses, unless there is nothing to tell of in their middle."""
-    several = [tell for tell in tells if tell is not None]
+    several = tuple([tell for tell in tells if tell is not None])
     if several or receiver is not None:
-        begin(in_turn(several), receiver)
+        _begin_above(sys._getframe(1), several, () if receiver is None else (receiver,))
+
+
+def _begin_above(
+    frame: FrameType | None, several: tuple[Tell, ...], receivers: tuple[Receiver, ...]
+) -> None:
+    is_in_middle = False
+    while frame is not None and frame.f_globals.get("__package__") == _PACKAGE:
+        known = _callers.get(id(frame.f_code))
+        if known is not None:
+            if known not in _TELLING_IN_MIDDLE:
+                begun = Interval(known, frame.f_lasti, sys.maxsize, several, receivers)
+                _begin(frame, begun, joins=True)
+                return
+            is_in_middle = True
+        frame = frame.f_back
+    if frame is None:
+        return
+    around = _interval_around(frame) if is_in_middle else None
+    if around is not None:
+        # The code in C that has called the function goes on with it, and not the function.
+        intervals[id(frame.f_back)] = around.joined_by(several, receivers)
+    else:
+        first, last, joins = _access_behind(frame.f_code, frame.f_lasti)
+        _begin(frame, Interval(frame.f_code, first, last, several, receivers), joins)
+
+
+def _begin(frame: FrameType, begun: Interval, joins: bool) -> None:
+    before = intervals.get(id(frame)) if joins else None
+    if before is not None and before.code is begun.code and before.first == begun.first:
+        begun = before.joined_by(begun.tells, begun.receivers)
+    intervals[id(frame)] = begun
 
 
 def note_caller(code: CodeType) -> None:
     """A function of ours tells of a call, and makes it itself: the rest of it is the access."""
     _callers[id(code)] = code
+
+
+def keep_rewritten() -> None:
+    """Let the code that calls a hook run rewritten in all executions, as with intervals in it."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and frame.f_globals.get("__package__") == _PACKAGE:
+        frame = frame.f_back
+    if frame is not None:
+        _codes_with_intervals.add(id(frame.f_code))
 
 
 def has_intervals(code: CodeType) -> bool:
@@ -191,6 +270,23 @@ def end(frame: FrameType) -> None:
     intervals.pop(id(frame), None)
 
 
+def end_here() -> None:
+    """The same, called by hooks of the frame that they are in."""
+    if intervals:
+        intervals.pop(id(sys._getframe(2)), None)
+
+
+def taken_back(begun_before: dict[int, Interval]) -> None:
+    """What was told was only announced, and is told again: nothing has begun by it.
+
+    Parameters:
+        begun_before: a copy of :data:`intervals`.
+    """
+    if _length(intervals) or begun_before:
+        intervals.clear()
+        intervals.update(begun_before)
+
+
 @with_fast_path
 def enter(place: Place) -> None:
     """A function begins, or a generator goes on; told if that is in the middle of an access."""
@@ -202,18 +298,11 @@ def enter(place: Place) -> None:
 def leave(value: Any, place: Place) -> None:
     """A function returns, or a generator yields; the access in the middle of which it ran goes on.
 
-    Code in C works with the value then, and looks at the next item, and not when it calls a
-    function for that.
+    Code in C works with the value then, stores it, and looks at the next item, and not when it
+    calls a function for that.
     """
     if intervals:
         _leave(value, place, sys._getframe(1))
-
-
-@with_fast_path
-def give_back(value: Any, place: Place) -> None:
-    """The same of a function that code in C hardly ever calls: told only if the value is used."""
-    if intervals:
-        _give_back(value, place, sys._getframe(1))
 
 
 def _enter_from_c(place: Place) -> None:
@@ -225,10 +314,6 @@ def _leave_to_c(value: Any, place: Place) -> None:
     _leave(value, place, sys._getframe(1))
 
 
-def _give_back_to_c(value: Any, place: Place) -> None:
-    _give_back(value, place, sys._getframe(1))
-
-
 def _enter(place: Place, frame: FrameType) -> None:
     interval = _interval_around(frame)
     if interval is not None:
@@ -237,23 +322,17 @@ def _enter(place: Place, frame: FrameType) -> None:
 
 def _leave(value: Any, place: Place, frame: FrameType) -> None:
     interval = _interval_around(frame)
-    if interval is not None and not _is_received(interval, value, place, frame):
-        interval.tell(place)
+    if interval is None:
+        return
+    tells: list[Tell] = []
+    for receiver in interval.receivers:
+        tells += receiver.receive(frame.f_code, value)
+    interval.tell(place, tells)
 
 
-def _give_back(value: Any, place: Place, frame: FrameType) -> None:
-    interval = _interval_around(frame)
-    if interval is not None:
-        _is_received(interval, value, place, frame)
-
-
-def _is_received(interval: Interval, value: Any, place: Place, frame: FrameType) -> bool:
-    """Tell of what is done with a value, if anything is."""
-    receiver = interval.receiver
-    tells = None if receiver is None else receiver.receive(frame.f_code, value)
-    if tells:
-        Called.tell_at_once([interval.tell, *tells], place)
-    return bool(tells)
+_TELLING_IN_MIDDLE = (_enter.__code__, _leave.__code__)
+for _code in _TELLING_IN_MIDDLE:
+    note_caller(_code)
 
 
 def _interval_around(frame: FrameType) -> Interval | None:
@@ -290,8 +369,10 @@ def tell_enclosing(place: Place) -> None:
         frame = frame.f_back
 
 
-def _access_behind(code: CodeType, hook: int) -> tuple[int, int]:
+def _access_behind(code: CodeType, hook: int) -> tuple[int, int, bool]:
     """Between which offsets the instruction is that makes the access told by a hook.
+
+    And whether that ends what was begun before, so that all it begins belongs together.
 
     Parameters:
         code: rewritten.
@@ -306,9 +387,10 @@ def _access_behind(code: CodeType, hook: int) -> tuple[int, int]:
         last = first
         while raw[last] in _NOT_YET:
             last += _size(raw[last])
+        joins = raw[last] in _JOINING
         # Where a loop goes on in a generator without a call, Python 3.12 stands in the caches.
         last += _size(raw[last]) - 2
-        known = _offsets[id(code), hook] = code, first, last
+        known = _offsets[id(code), hook] = code, first, last, joins
         _codes_with_intervals.add(id(code))
     return known[1:]
 
@@ -323,24 +405,5 @@ def is_generator(code: CodeType) -> bool:
     return bool(code.co_flags & (CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR))
 
 
-_NOT_BY_C_IN_THE_MIDDLE = frozenset(
-    {"__init__", "__new__", "__enter__", "__exit__", "__del__", "__init_subclass__"}
-)
-
-
-def is_called_by_c(code: CodeType) -> bool:
-    """Whether code in C calls a function, as a rule, in the middle of what it does.
-
-    So it is with special methods, with lambdas, which are keys, and with generators. That others
-    end is told of only if something is done with what they return.
-    """
-    name = code.co_name
-    return (
-        is_generator(code)
-        or name == "<lambda>"
-        or (name[:2] == "__" == name[-2:] and name not in _NOT_BY_C_IN_THE_MIDDLE)
-    )
-
-
 if native is not None:
-    native.use_intervals(intervals, _enter_from_c, _leave_to_c, _give_back_to_c)
+    native.use_intervals(intervals, _enter_from_c, _leave_to_c)

@@ -46,6 +46,10 @@ def _ignore_question(name: str, place: Place) -> None:
     """While nobody is in control."""
 
 
+def _ignore_assumption(what: str) -> None:
+    """While nobody is in control."""
+
+
 class Inspecting:
     """Who is told of such reads.
 
@@ -56,8 +60,11 @@ class Inspecting:
             and the place.
         ask: called where the interpreter is asked for what nothing tells of, such as a count of
             references, with the name of the function and the place.
+        assume: called with what is taken for granted from now on, as a verdict says it behind
+            "taking".
     """
 
     use_future: Callable[[object, bool, Place], None] = staticmethod(_ignore_future)
     tell: Callable[[object, str, bool, Place], None] = staticmethod(_ignore)
     ask: Callable[[str, Place], None] = staticmethod(_ignore_question)
+    assume: Callable[[str], None] = staticmethod(_ignore_assumption)

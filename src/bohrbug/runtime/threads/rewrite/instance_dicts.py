@@ -80,6 +80,6 @@ def owner_of_dict(namespace: dict[Any, Any]) -> Any:
     owner = reference()
     if owner is not None and _namespace(owner) is namespace:
         # One that may be exchanged, or be several objects', stands for itself.
-        return owner if isinstance(owner, type) or not is_stored("__dict__") else None
+        return owner if issubclass(type(owner), type) or not is_stored("__dict__") else None
     del KNOWN_DICTS[id(namespace)]
     return None

@@ -81,6 +81,8 @@ def items_of(thing: Any) -> list[Any] | None:
         return list(islice(thing, MOST_ITEMS))
     if class_ is GeneratorType:
         return _items_of_expression(thing)
+    if class_ is map:
+        return _results_of(thing)
     if table.ITERATORS[class_] not in (table.OVER_CONTAINER, table.OVER_NOTHING):
         return None
     try:
@@ -127,31 +129,94 @@ def depends_on_items(function: Any) -> bool:
     return type(function) in _LOOKING_AT_ATTRIBUTES
 
 
-def calls_of(iterator: Any) -> Iterator[tuple[Callable[..., Any], Arguments]]:
+def calls_of(iterator: Any) -> Iterator[tuple[Callable[..., Any], Arguments | None]]:
     """What an iterator that calls functions in C will call, if it is exhausted.
 
     Parameters:
         iterator: such as a ``map``, a ``filter``, or what ``iter`` makes of a function.
 
     Yields:
-        Each function with its arguments, as far as these are known.
+        Each function with its arguments; ``None``: these are not known.
     """
     referents = gc.get_referents(iterator)
     function = next((each for each in referents if is_in_c(each) and not _is_iterator(each)), None)
     if function is None:
         return
-    items = [items_of(each) for each in iterators_under(iterator, referents)]
+    under = iterators_under(iterator, referents)
+    items = [_perhaps_of(under[0])] if len(under) == 1 else [items_of(each) for each in under]
     known = [each for each in items if each is not None]
     if len(known) < len(items) or not items:
-        yield function, ()
+        yield function, None
     elif type(iterator) in _FOLDING:
         yield from folded(function, known[0])
     elif type(iterator) in _SPREADING:
         for item in known[0]:
-            yield function, tuple(item) if type(item) in (tuple, list) else ()
+            yield function, tuple(item) if type(item) in (tuple, list) else None
     else:
         for arguments in zip(*known, strict=False):
             yield function, arguments
+
+
+_UNKNOWN = object()
+
+
+def _results_of(iterator: Any) -> list[Any] | None:
+    """What a ``map`` of a function in C will give that only picks what is there already.
+
+    Returns:
+        The values, such as those of ``map(items.get, keys)``; ``None``: it is not known which.
+    """
+    results = []
+    for function, arguments in calls_of(iterator):
+        result = _picked(function, arguments) if arguments else _UNKNOWN
+        if result is _UNKNOWN:
+            return None
+        results.append(result)
+    return results or None
+
+
+def _picked(function: Any, arguments: Arguments) -> Any:
+    """What a function in C picks out of a container, or of an object, that is there already."""
+    class_ = type(function)
+    if class_ is BuiltinFunctionType and is_bound(function):
+        owner, key = function.__self__, arguments[0]
+        if type(owner) is dict and type(key) in (str, int):
+            if function.__name__ in ("get", "__getitem__"):
+                return owner.get(key, arguments[1] if len(arguments) > 1 else None)
+        elif type(owner) is list and type(key) is int and function.__name__ == "__getitem__":
+            return value_of(operator.getitem, owner, key)
+    elif class_ is operator.itemgetter or class_ is operator.attrgetter:
+        details = function.__reduce__()[1]
+        if len(details) == 1:
+            picking = operator.getitem if class_ is operator.itemgetter else getattr
+            return value_of(picking, arguments[0], details[0])
+    elif function is operator.getitem or function is getattr:
+        return value_of(function, *arguments[:2]) if len(arguments) > 1 else _UNKNOWN
+    return _UNKNOWN
+
+
+_HANDING_ON = frozenset(
+    {filter, itertools.filterfalse, itertools.takewhile, itertools.dropwhile, itertools.islice}
+)
+
+
+def _perhaps_of(thing: Any) -> list[Any] | None:
+    """The items of something, and those that it may leave out of what functions in C pick."""
+    if type(thing) not in _HANDING_ON:
+        return items_of(thing)
+    under = iterators_under(thing, gc.get_referents(thing))
+    is_picked = len(under) == 1 and (type(under[0]) is map or type(under[0]) in _HANDING_ON)
+    return _perhaps_of(under[0]) if is_picked else None
+
+
+def picked_by(things: Iterable[Any]) -> list[Any]:
+    """What iterators among some things will pick, as far as that is known."""
+    return [
+        value
+        for thing in things
+        if type(thing) is map or type(thing) in _HANDING_ON
+        for value in _perhaps_of(thing) or ()
+    ]
 
 
 def _is_iterator(thing: Any) -> bool:

@@ -22,7 +22,10 @@ from bohrbug.runtime.threads.rewrite import (
     held,
     hooks,
     item_functions,
+    made_before,
+    meanings,
     orders,
+    tell,
     unknown,
 )
 from bohrbug.runtime.threads.rewrite.classes import FOREIGN
@@ -68,15 +71,16 @@ class Calls:
 
 def iterate(owner: Any, place: Place) -> None:
     """``iter(owner)`` is about to be made; a list is first looked at by the first step."""
-    if type(owner) is not list and _CONTAINER[type(owner)] and hooks.active:
+    if type(owner) is not list and _CONTAINER[type(owner)] and tell.active:
         if type(owner) in orders.SETS:
             orders.note(owner, place)
-        hooks.tell_whole(owner, False, place)
+        meanings.tell_whole(owner, False, place)
 
 
 def consume(owner: Any, place: Place) -> None:
     """All items of ``owner`` are about to be read in one go, in their order."""
-    if hooks.active:
+    halfway.end_here()
+    if tell.active:
         if type(owner) in orders.SETS:
             orders.note(owner, place)
         consume_in_any_order(owner, place)
@@ -92,9 +96,9 @@ def consume_in_any_order(owner: Any, place: Place) -> Tell | None:
     if table.ITERATORS[type(owner)]:
         again = advance(owner, place, 0)
         if FOREIGN[type(owner)]:
-            hooks.in_one_step(place, _read_behind, owner, place)
+            tell.in_one_step(place, _read_behind, owner, place)
     elif _CONTAINER[type(owner)]:
-        hooks.tell_whole(owner, False, place)
+        meanings.tell_whole(owner, False, place)
     if given_back.IS_GONE_THROUGH[type(owner)]:
         halfway.begin_if_any([], given_back.by_call([owner], ()))
     return again
@@ -104,12 +108,12 @@ def _read_behind(iterator: Any, place: Place) -> None:
     """All that an iterator of code in C, such as over the elements in one, will come to."""
     behind = [each for each in gc.get_referents(iterator) if FOREIGN[type(each)]]
     for thing, _ in list(unknown.reached(behind, False)):
-        hooks.tell_whole(thing, False, place)
+        meanings.tell_whole(thing, False, place)
 
 
 def _step_over(container: Any, place: Place) -> None:
     """The next item of a container is asked for by an index that the loop keeps itself."""
-    hooks.tell_whole(container, False, place)
+    meanings.tell_whole(container, False, place)
 
 
 @with_fast_path
@@ -118,13 +122,14 @@ def step(iterator: Any, place: Place) -> None:
 
     Since Python 3.15 a loop over a list has the list in its place, and an index of its own.
     """
+    halfway.end_here()
     role = table.ITERATORS[type(iterator)]
-    if role and hooks.active:
+    if role and tell.active:
         if sys.getrefcount(iterator) > held.by_loop:
             advance(iterator, place)
         elif role is not table.OVER_NOTHING:
             _step_into(iterator, place)
-    elif _CONTAINER[type(iterator)] and hooks.active:
+    elif _CONTAINER[type(iterator)] and tell.active:
         _step_over(iterator, place)
 
 
@@ -133,12 +138,13 @@ def step_of_comprehension(iterator: Any, place: Place) -> None:
 
     Since Python 3.15 a generator expression over a list has the list in its place.
     """
-    if table.ITERATORS[type(iterator)] and hooks.active:
+    halfway.end_here()
+    if table.ITERATORS[type(iterator)] and tell.active:
         if sys.getrefcount(iterator) > held.by_comprehension:
             advance(iterator, place)
         else:
             _step_into(iterator, place)
-    elif _CONTAINER[type(iterator)] and hooks.active:
+    elif _CONTAINER[type(iterator)] and tell.active:
         _step_over(iterator, place)
 
 
@@ -153,16 +159,16 @@ def advance(iterator: Any, place: Place, depth: int = 0) -> Tell | None:
     Returns:
         See :func:`consume_in_any_order`.
     """
-    again: Tell | None = hooks.in_one_step(place, _step_and_advance, iterator, place, depth)
+    again: Tell | None = tell.in_one_step(place, _step_and_advance, iterator, place, depth)
     return again
 
 
 def _step_and_advance(iterator: Any, place: Place, depth: int) -> Tell | None:
     going = _Going()
     _step_into(iterator, place, depth, going=going)
-    hooks.whole(iterator, True, place)
+    tell.whole(iterator, True, place)
     if _may_run(iterator):
-        going.on.append(_what_goes_on(iterator))
+        going.on.append(_what_goes_on(iterator, place))
     return _go_on(iterator, going)
 
 
@@ -179,13 +185,14 @@ def _go_on(iterator: Any, going: _Going) -> Tell | None:
         return None
     # What is under several others is told of once.
     several = {id(each): each for each in going.on}.values()
-    again = hooks.telling_all_again([*several])
+    again = meanings.telling_all_again([*several])
     halfway.begin(again, receiver)
     return again
 
 
-def _what_goes_on(iterator: Any) -> Any:
+def _what_goes_on(iterator: Any, place: Place) -> Any:
     """What changes as an iterator goes on; of some it is an object that others have as well."""
+    made_before.go_on(iterator, place)
     class_ = type(iterator)
     if class_ is not _Tee and class_ not in table.AWAITABLES_OF_GENERATORS:
         return iterator
@@ -224,25 +231,28 @@ def _step_into(
                 read(referent, place)
     elif role is table.OVER_ITERATORS:
         if going is not None:
-            hooks.in_one_step(place, _step_into_others, iterator, place, depth, read, going)
+            tell.in_one_step(place, _step_into_others, iterator, place, depth, read, going)
             return
         # Nobody else has this one.
         going = _Going()
-        hooks.in_one_step(place, _step_into_others, iterator, place, depth, read, going)
+        tell.in_one_step(place, _step_into_others, iterator, place, depth, read, going)
         _go_on(iterator, going)
 
 
 def _step_into_others(iterator: Any, place: Place, depth: int, read: Read, going: _Going) -> None:
     def has_gone_on(inner: Any) -> None:
-        hooks.whole(inner, True, place)
+        tell.whole(inner, True, place)
         if _may_run(inner):
-            going.on.append(_what_goes_on(inner))
+            going.on.append(_what_goes_on(inner, place))
 
     referents = gc.get_referents(iterator)
     Calls.tell_iterator(iterator, place)
     going.uses_values = going.uses_values or type(iterator) in given_back.USING
     if _looks_into_items(iterator, referents):
         read = by_value.read_one
+        picked = item_functions.picked_by(item_functions.iterators_under(iterator, referents))
+        if picked:
+            by_value.read(picked, place)
     if type(iterator) is itertools.chain:
         referents = [*referents, *item_functions.chained(referents)]
     for referent in referents:
@@ -253,7 +263,7 @@ def _step_into_others(iterator: Any, place: Place, depth: int, read: Read, going
                 has_gone_on(referent)
         elif class_ is _DataOfTee:
             # The other iterators of the tee have it, and what is under it, too.
-            hooks.whole(referent, True, place)
+            tell.whole(referent, True, place)
             for inner in gc.get_referents(referent):
                 if table.ITERATORS[type(inner)] and depth < 4:
                     _step_into(inner, place, depth + 1, read, going)

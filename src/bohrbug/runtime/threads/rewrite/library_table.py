@@ -88,7 +88,7 @@ _STATES = {
     "_thread": (("the stack size of threads", "", "stack_size", ""),),
     "faulthandler": (("the fault handler", "enable disable", "", "is_enabled"),),
     "_tracemalloc": (("tracing of memory", "start stop clear_traces", "", "is_tracing"),),
-    "time": (("the time zone", "tzset", "", "localtime mktime"),),
+    "time": (("the time zone", "tzset", "", "mktime"),),
     "_signal": (("signal handlers", "signal", "", "getsignal"),),
     "_codecs": (("the handlers of codecs", "register_error", "", "lookup_error"),),
     "_locale": (("the locale", "", "setlocale", "localeconv strcoll strxfrm"),),
@@ -172,6 +172,12 @@ METHODS: dict[tuple[str, str], dict[str, Effect]] = {
         }
         for name in ("Future", "Task")
     },
+    ("_ssl", "_SSLContext"): _methods(
+        "load_cert_chain load_dh_params load_verify_locations set_default_verify_paths"
+        " set_ciphers set_ecdh_curve set_psk_client_callback set_psk_server_callback"
+        " _set_alpn_protocols set_ciphersuites set_client_sigalgs set_server_sigalgs set_groups",
+        "cert_store_stats get_ca_certs get_ciphers get_groups session_stats _wrap_socket _wrap_bio",
+    ),
     ("_ssl", "MemoryBIO"): _methods("read write write_eof"),
     ("sqlite3", "Blob"): _methods("read write seek tell close __exit__"),
     ("_io", "IncrementalNewlineDecoder"): _methods("decode setstate reset getstate"),
@@ -191,7 +197,9 @@ METHODS: dict[tuple[str, str], dict[str, Effect]] = {
         **dict.fromkeys(("find", "findall", "findtext"), Effect(READ_PARTS)),
     ),
     ("xml.etree.ElementTree", "TreeBuilder"): _methods("start end data close comment pi"),
-    ("xml.etree.ElementTree", "XMLParser"): _methods("feed close flush"),
+    ("xml.etree.ElementTree", "XMLParser"): dict.fromkeys(
+        ("feed", "close", "flush"), Effect(WRITE, (0, 1), calls_back=True, calls=HELD)
+    ),
     ("_pickle", "Pickler"): {
         "dump": Effect(WRITE, leads_on=True, reads_all=True, calls_back=True),
         "clear_memo": Effect(WRITE),

@@ -369,8 +369,10 @@ def use(target: Any, place: Place) -> Life | None:
         Its life, if there are weak references to it.
     """
     life = _by_target.get(id(target))
+    if life is None or _target_of(life.reference) is not target:
+        return None
     task = _ending.current()
-    if life is None or task < 0 or _target_of(life.reference) is not target:
+    if task < 0:
         return None
     life.holders.add((task, id(place[0])))
     places = life.users.setdefault(task, [])

@@ -135,7 +135,7 @@ def register(owner: Any) -> None:
 def _bytes_of(owner: Any, offset: int, size: int, is_write: bool) -> Access:
     root = _root_of(owner)
     buffer = _buffer_of(root)
-    if buffer is not None and not isinstance(buffer, DATA):
+    if buffer is not None and not issubclass(type(buffer), DATA):
         return Access(buffer, None, is_write)
     start = _address_of(owner) + offset
     block = _block_at(start, start + size)
@@ -193,7 +193,7 @@ def item(owner: Any, key: Any, is_write: bool) -> Iterator[Access]:
     """What ``owner[key]`` accesses, of an array or a pointer."""
     class_ = type(owner)._type_
     size = _size_of(class_)
-    if isinstance(owner, _Pointer):
+    if issubclass(type(owner), _Pointer):
         yield whole(owner, False)
         address = _target_of(owner)
         if type(key) is int and address:
@@ -230,15 +230,15 @@ def _address(value: Any) -> int | None:
         return value
     if type(value) is _Argument:
         return _address_of(value._obj)
-    if isinstance(value, (_Pointer, ctypes.c_void_p)):
+    if issubclass(type(value), (_Pointer, ctypes.c_void_p)):
         return _target_of(value)
-    return _address_of(value) if isinstance(value, DATA) else None
+    return _address_of(value) if issubclass(type(value), DATA) else None
 
 
 def _argument(value: Any, size: int, is_write: bool) -> Iterator[Access]:
     address = _address(value)
     if address:
-        if isinstance(value, DATA) or type(value) is _Argument:
+        if issubclass(type(value), DATA) or type(value) is _Argument:
             owner: Any = value._obj if type(value) is _Argument else value
             register(owner)
         found = _bytes_at(address, max(size, 1), is_write)
@@ -273,9 +273,9 @@ def called(function: Any, arguments: tuple[Any, ...]) -> Iterable[Access]:
         for argument in arguments:
             if type(argument) is _Argument:
                 yield whole(argument._obj, True)
-            elif isinstance(argument, _Pointer):
+            elif issubclass(type(argument), _Pointer):
                 yield whole_at(argument, True)
-            elif isinstance(argument, _Array):
+            elif issubclass(type(argument), _Array):
                 yield whole(argument, True)
 
 

@@ -66,7 +66,8 @@ class GlobalsView:
         if name in self.stored or is_stored(name):
             return True
         if name in self.namespace:
-            return not isinstance(self.namespace[name], _BOUND_ONCE)
+            # Not isinstance, which asks the object, such as a proxy that makes what it stands for.
+            return not issubclass(type(self.namespace[name]), _BOUND_ONCE)
         # Not hasattr, which gives a module without it an __annotations__.
         return name not in vars(builtins)
 
@@ -128,10 +129,7 @@ _READING_BY_NAME = frozenset({"getattr", "hasattr"})
 
 def _has_weak_references(namespace: dict[str, Any]) -> bool:
     """Whether a module has imported :mod:`weakref`, or something of it."""
-    return any(
-        value is weakref or (isinstance(value, _WEAK_TYPES) and id(value) in _OF_WEAKREF)
-        for value in namespace.values()
-    )
+    return any(value is weakref or id(value) in _OF_WEAKREF for value in namespace.values())
 
 
 _WEAK_TYPES = (type, BuiltinFunctionType)

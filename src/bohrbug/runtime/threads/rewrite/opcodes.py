@@ -56,12 +56,39 @@ def begin_call(hook: int) -> bytes:
     return encode_instruction(PUSH_NULL) + encode_instruction(LOAD_CONST, hook)
 
 
+EXIT_HAS_SELF: Final = PY314
+"""Whether the method that ends a ``with`` lies on the stack with its object, or ``NULL``."""
+
+_ENTER: Final = 0
+"""The number of ``__enter__`` for ``LOAD_SPECIAL``."""
+
+
+def begins_with(opcode: int, arg: int) -> bool:
+    """Whether an instruction looks up ``__enter__`` on what lies on top of the stack."""
+    name = NAMES[opcode]
+    return name == "BEFORE_WITH" or (name == "LOAD_SPECIAL" and arg == _ENTER)
+
+
+def begin_call_of_same(hook: int, depth: int) -> bytes:
+    """Push a hook, and with it the object, or ``NULL``, of a method that lies ``depth`` deep.
+
+    The object is its first argument. The stack grows by two.
+    """
+    return encode_instruction(LOAD_CONST, hook) + encode_instruction(COPY, depth)
+
+
 def end_call(arguments: int) -> bytes:
     """Call the hook with the arguments pushed since, and drop what it returns."""
     call = encode_instruction(CALL, arguments)
     if not PY312:
         call = encode_instruction(PRECALL, arguments) + call
     return call + _STACK_POP_TOP
+
+
+def end_call_for_top(arguments: int) -> bytes:
+    """Call the hook, and put what it returns in the place of what lies below it on the stack."""
+    swapped = encode_instruction(SWAP, 2) + _STACK_POP_TOP
+    return end_call(arguments).removesuffix(_STACK_POP_TOP) + swapped
 
 
 def in_loop_of_send(spliced: bytes) -> bytes:

@@ -49,7 +49,7 @@ def note(owner: Any) -> bool:
     Returns:
         Whether that is all there is to say of it.
     """
-    if isinstance(owner, decimal.Context):
+    if issubclass(type(owner), decimal.Context):
         for part in (owner.flags, owner.traps):
             _contexts[id(part)] = part, owner
         return True
@@ -67,7 +67,7 @@ def whole_of(part: Any, place: Place) -> Any:
     if type(part) is _SIGNALS:
         return _contexts.get(id(part), (part, part))[1]
     for frame in gc.get_referents(part):
-        if isinstance(frame, FrameType):
+        if type(frame) is FrameType:
             # Nobody tells what the code of the frame itself does to its variables.
             Inspecting.tell(frame, "f_locals", False, place)
             found = _variables.get(frame.f_code)

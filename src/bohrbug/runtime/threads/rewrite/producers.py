@@ -80,7 +80,8 @@ _PUSHES_NOTHING = frozenset(
 
 
 _CONSUME_ONE = frozenset(
-    {"UNPACK_SEQUENCE", "UNPACK_EX", "LOAD_SPECIAL"} | ({"GET_ITER"} if opcodes.PY315 else set())
+    {"UNPACK_SEQUENCE", "UNPACK_EX", "LOAD_SPECIAL", "BEFORE_WITH", "BEFORE_ASYNC_WITH"}
+    | ({"GET_ITER"} if opcodes.PY315 else set())
 )
 
 

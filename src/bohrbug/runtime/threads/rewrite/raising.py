@@ -5,33 +5,33 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from bohrbug.runtime.threads.rewrite import errors, held, hooks
+from bohrbug.runtime.threads.rewrite import errors, held, tell
 from bohrbug.runtime.threads.rewrite.place import Place
 
 
 def raise_error(error: Any, place: Place) -> None:
     """``raise error``."""
-    if hooks.active:
+    if tell.active:
         errors.Raising.tell(place)
         if sys.getrefcount(error) > held.by_loop and issubclass(type(error), BaseException):
-            hooks.in_one_step(place, _tell_raised, error, False, place)
+            tell.in_one_step(place, _tell_raised, error, False, place)
 
 
 def raise_with_cause(error: Any, place: Place) -> None:
     """``raise error from another``."""
-    if hooks.active:
+    if tell.active:
         errors.Raising.tell(place)
         if sys.getrefcount(error) > held.by_loop and issubclass(type(error), BaseException):
-            hooks.in_one_step(place, _tell_raised, error, True, place)
+            tell.in_one_step(place, _tell_raised, error, True, place)
 
 
 def _tell_raised(error: BaseException, has_cause: bool, place: Place) -> None:
     """Others may have the exception, too: it was not made for this."""
     parts = errors.stand_in(error)
-    hooks.attribute(parts, "__traceback__", True, place)
+    tell.attribute(parts, "__traceback__", True, place)
     if has_cause:
-        hooks.attribute(parts, "__cause__", True, place)
-        hooks.attribute(parts, "__suppress_context__", True, place)
+        tell.attribute(parts, "__cause__", True, place)
+        tell.attribute(parts, "__suppress_context__", True, place)
     handled = sys.exception()
     if handled is not None and handled is not error:
-        hooks.attribute(parts, "__context__", True, place)
+        tell.attribute(parts, "__context__", True, place)

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 from bohrbug.runtime.threads.rewrite import builtins_table as table
-from bohrbug.runtime.threads.rewrite import hooks, item_functions, lives, memory, unknown
+from bohrbug.runtime.threads.rewrite import item_functions, lives, meanings, memory, tell, unknown
 from bohrbug.runtime.threads.rewrite.classes import order_of, remember_class
 from bohrbug.runtime.threads.rewrite.effects import Effect
 from bohrbug.runtime.threads.rewrite.functions_table import add_functions
@@ -43,7 +43,7 @@ def make(class_: type, arguments: tuple[Any, ...], place: Place) -> None:
     if not arguments:
         return
     target, *more = arguments
-    if isinstance(target, table.BOUND_METHOD):
+    if issubclass(type(target), table.BOUND_METHOD):
         # WeakMethod
         target = target.__self__
     if more and item_functions.is_in_c(more[0]):
@@ -60,20 +60,20 @@ def _make_proxy(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
 
 def call(reference: Any, arguments: tuple[Any, ...], place: Place) -> None:
     """A weak reference, or a function of ``ctypes``, is about to be called."""
-    if isinstance(reference, memory.FUNCTION):
-        hooks.tell_memory(memory.called(reference, arguments), place)
+    if issubclass(type(reference), memory.FUNCTION):
+        meanings.tell_memory(memory.called(reference, arguments), place)
         return
-    hooks.whole(lives.read(reference, place), False, place)
+    tell.whole(lives.read(reference, place), False, place)
 
 
 def _count(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
     variable = lives.look(owner, place)
     if variable is not None:
-        hooks.whole(variable, False, place)
+        tell.whole(variable, False, place)
 
 
 def _take_address(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
-    if isinstance(owner, memory.DATA):
+    if issubclass(type(owner), memory.DATA):
         memory.register(owner)
 
 

@@ -17,12 +17,14 @@ _BY_MODULE = {
     "logging": "Logger.addHandler Logger.removeHandler Logger.callHandlers Logger.setLevel"
     " Logger.handle Logger.makeRecord LoggerAdapter.process LogRecord.getMessage Filter.filter"
     " Logger.getEffectiveLevel Logger.hasHandlers"
-    " Handler.setLevel Handler.setFormatter Filterer.addFilter Filterer.removeFilter"
+    " Handler.handle Handler.setLevel Handler.setFormatter Filterer.addFilter Filterer.removeFilter"
     " Filterer.filter"
     " Handler.format Formatter.format Formatter.formatTime Formatter.formatMessage"
     " Formatter.usesTime addLevelName getLevelName"
     " setLogRecordFactory setLoggerClass disable Manager.getLogger",
-    "logging.handlers": "BufferingHandler.emit BufferingHandler.shouldFlush BufferingHandler.flush"
+    "logging.handlers": "RotatingFileHandler.doRollover TimedRotatingFileHandler.doRollover"
+    " BaseRotatingHandler.rotate WatchedFileHandler.reopenIfNeeded BufferingHandler.emit"
+    " BufferingHandler.shouldFlush BufferingHandler.flush"
     " MemoryHandler.shouldFlush MemoryHandler.setTarget MemoryHandler.flush",
     "abc": "ABCMeta.register ABCMeta.__instancecheck__ ABCMeta.__subclasscheck__",
     # Looks for a member that a hook of the program may make, and store, in another task.
@@ -37,7 +39,7 @@ _BY_MODULE = {
     "contextlib": "_RedirectStream.__enter__ _RedirectStream.__exit__ ExitStack.__exit__"
     " AsyncExitStack.__aexit__ _BaseExitStack.pop_all _BaseExitStack._push_exit_callback"
     " _BaseExitStack._create_cb_wrapper"
-    " chdir.__enter__ chdir.__exit__",
+    " chdir.__enter__ chdir.__exit__ closing.__exit__",
     # What looks like shared between processes, and is between threads.
     "multiprocessing.dummy": "Value.value",
     # Whether a pool is closed, which another task may do meanwhile.
@@ -62,7 +64,9 @@ _BY_MODULE = {
     " MonkeyPatch.delitem MonkeyPatch.undo",
     # What is decoded halfway, and where a stream is.
     "codecs": "BufferedIncrementalEncoder.encode BufferedIncrementalEncoder.reset"
-    " BufferedIncrementalDecoder.decode BufferedIncrementalDecoder.reset StreamWriter.write"
+    " BufferedIncrementalEncoder.getstate BufferedIncrementalEncoder.setstate"
+    " BufferedIncrementalDecoder.decode BufferedIncrementalDecoder.reset"
+    " BufferedIncrementalDecoder.getstate BufferedIncrementalDecoder.setstate StreamWriter.write"
     " StreamWriter.writelines StreamReader.read StreamReader.readline StreamReader.readlines"
     " StreamReader.reset StreamReaderWriter.read StreamReaderWriter.readline"
     " StreamReaderWriter.readlines StreamReaderWriter.write StreamReaderWriter.writelines",
@@ -78,6 +82,20 @@ _BY_MODULE = {
     "re": f"purge Scanner.scan _compile {_MATCH} fullmatch search sub subn split findall finditer",
     "copyreg": "pickle constructor add_extension remove_extension",
 }
+_CODECS = {
+    "utf_16 utf_32 utf_8_sig": "Encoder.encode Encoder.reset Encoder.getstate Encoder.setstate"
+    " Decoder._buffer_decode Decoder.reset Decoder.getstate Decoder.setstate",
+    "zlib_codec bz2_codec": "Encoder.encode Encoder.reset Decoder.decode Decoder.reset",
+}
+"""Codecs whose incremental encoders and decoders have a state of their own."""
+
+_BY_MODULE.update(
+    {
+        f"encodings.{codec}": " ".join(f"Incremental{method}" for method in methods.split())
+        for codecs, methods in _CODECS.items()
+        for codec in codecs.split()
+    }
+)
 # From Python 3.14 on.
 _BY_MODULE["_py_warnings"] = _BY_MODULE["warnings"]
 

@@ -6,6 +6,7 @@ import decimal
 import mmap
 
 from bohrbug.runtime.threads.rewrite import delegates, families, lives, parts
+from bohrbug.runtime.threads.rewrite.attributes import depends_on_special_methods
 from bohrbug.runtime.threads.rewrite.classes import FOREIGN, remember_class
 
 
@@ -29,6 +30,7 @@ class _OnlyThemselves(dict[type, bool]):
 
 
 ONLY_THEMSELVES = _OnlyThemselves()
+depends_on_special_methods(ONLY_THEMSELVES)
 
 
 def forget_classes() -> None:

@@ -16,17 +16,26 @@ from bohrbug.runtime.threads.rewrite import builtins_table as table
 from bohrbug.runtime.threads.rewrite import families
 from bohrbug.runtime.threads.rewrite.attributes import (
     depends_on_parts_of_functions,
+    depends_on_special_methods,
     instance_dict,
     stores_parts_of_functions,
 )
 from bohrbug.runtime.threads.rewrite.classes import (
     FOREIGN,
     KNOWN_MODULES,
+    MISSING,
     look_up,
     module_of,
     remember_class,
 )
-from bohrbug.runtime.threads.rewrite.delegates import function_in_c
+from bohrbug.runtime.threads.rewrite.delegates import function_in_c, is_exchanged
+from bohrbug.runtime.threads.rewrite.effects import (
+    DELETE_ITEM_BY_NAME,
+    SET_ITEM_BY_NAME,
+    STEP,
+    WRITE,
+    WRITE_KEY,
+)
 from bohrbug.runtime.threads.rewrite.place import Place
 
 MOST_REACHED = 1_000
@@ -45,9 +54,13 @@ class _CalledObjects(dict[type, bool]):
 
     def __missing__(self, class_: type) -> bool:
         calling = look_up(class_, "__call__")
-        answer = function_in_c(calling) is not None or (
-            type(calling) is WrapperDescriptorType
-            and (FOREIGN[class_] or "__call__" in table.METHODS[class_])
+        answer = (
+            is_exchanged(class_, "__call__")
+            or function_in_c(calling) is not None
+            or (
+                type(calling) is WrapperDescriptorType
+                and (FOREIGN[class_] or "__call__" in table.METHODS[class_])
+            )
         )
         self[class_] = answer
         remember_class(self, class_)
@@ -55,6 +68,22 @@ class _CalledObjects(dict[type, bool]):
 
 
 CALLED_OBJECTS = _CalledObjects()
+
+
+class _IsLikeAFunction(dict[type, bool]):
+    """Whether objects of a class are functions in all but name, as those of Cython.
+
+    They become methods, or have a name; calls of other objects work with what these have inside.
+    """
+
+    def __missing__(self, class_: type) -> bool:
+        answer = any(look_up(class_, name) is not MISSING for name in ("__get__", "__name__"))
+        self[class_] = answer
+        remember_class(self, class_)
+        return answer
+
+
+IS_LIKE_A_FUNCTION = _IsLikeAFunction()
 
 
 class _Called(dict[type, bool]):
@@ -72,12 +101,14 @@ class _Called(dict[type, bool]):
 
 CALLED = _Called()
 depends_on_parts_of_functions(CALLED)
+depends_on_special_methods(CALLED_OBJECTS, CALLED)
 
 
 def forget_classes() -> None:
     """Let go of all classes that were looked at."""
     CALLED_OBJECTS.clear()
     CALLED.clear()
+    IS_LIKE_A_FUNCTION.clear()
     _ROLES.clear()
 
 
@@ -102,7 +133,9 @@ def _role_of(class_: type) -> int:
         return _BOUND
     if table.ITERATORS[class_] is not None or class_ in table.STREAMS:
         return _USED_UP
-    if CALLED_OBJECTS[class_] or issubclass(class_, _CODE):
+    if issubclass(class_, _CODE):
+        return _PASSED_OVER
+    if CALLED_OBJECTS[class_] and (IS_LIKE_A_FUNCTION[class_] or not FOREIGN[class_]):
         return _PASSED_OVER
     if families.CONTAINER[class_] or _is_plain_object(class_):
         return _HOLDING
@@ -138,7 +171,17 @@ def reached(things: Iterable[Any], is_write: bool) -> Iterator[Reached]:
         elif role == _PASSED_THROUGH:
             waiting.extend([(inner, writes) for inner in gc.get_referents(thing)])
         elif type(thing.__self__) is not ModuleType:
-            waiting.append((thing.__self__, writes))
+            # It may be called.
+            waiting.append((thing.__self__, writes or _changes(thing)))
+
+
+def _changes(function: Any) -> bool:
+    """Whether a bound method in C is known to change its object."""
+    effect = table.METHODS[type(function.__self__)].get(function.__name__)
+    return effect is not None and effect.action in _CHANGING
+
+
+_CHANGING = frozenset({WRITE, WRITE_KEY, STEP, SET_ITEM_BY_NAME, DELETE_ITEM_BY_NAME})
 
 
 def _is_plain_object(class_: type) -> bool:
