@@ -52,8 +52,11 @@ def on_asyncio(jobs: list[Job]) -> None:
 
     async def main() -> None:
         account = Account()
-        if jobs:
-            await asyncio.gather(*(job(account, lambda: asyncio.sleep(0)) for job in jobs))
+        works = [
+            job(account if job is lose else Account(), lambda: asyncio.sleep(0)) for job in jobs
+        ]
+        if works:
+            await asyncio.gather(*works)
 
     asyncio.run(main())
 

@@ -13,6 +13,7 @@ from types import CodeType, FrameType
 from typing import TYPE_CHECKING, Any
 from weakref import ref
 
+from bohrbug.accelerator import native, with_fast_path
 from bohrbug.model.operation import TaskId
 from bohrbug.runtime.threads.control import is_unseen
 from bohrbug.runtime.threads.data.kinds import Types
@@ -20,9 +21,9 @@ from bohrbug.runtime.threads.data.passing import PassingVariables
 from bohrbug.runtime.threads.data.places import Place
 from bohrbug.runtime.threads.data.shadows import Shadow
 from bohrbug.runtime.threads.data.sinks import AroundSink
-from bohrbug.runtime.threads.loops.coroutines import is_of_loop
+from bohrbug.runtime.threads.loops.coroutines import is_name_of_loop, is_of_loop
 from bohrbug.runtime.threads.loops.references import OwnReference
-from bohrbug.runtime.threads.rewrite import hooks
+from bohrbug.runtime.threads.rewrite import tell
 from bohrbug.runtime.threads.stacks import is_own
 
 if TYPE_CHECKING:
@@ -33,6 +34,12 @@ MOST_TOUCHES = 20_000
 
 MOST_STEPS = 20_000
 """Steps of the loops' tasks, likewise."""
+
+MOST_KNOWN = 1_000_000
+"""Entries of the clocks of these steps, likewise: a task after thousands of others knows of all."""
+
+SHORT_CLOCK = 32
+"""Entries that are not worth looking through for such as can be left out."""
 
 
 @dataclass(slots=True, eq=False)
@@ -136,13 +143,16 @@ class AccessLog:
         self._told: dict[int, tuple[ref[Any], dict[TaskId, int]]] = {}
         self._last: dict[TaskId, LoopStep] = {}
         self._taken: set[tuple[int, int, int, bool]] = set()
+        # The first step of each task in which an access was taken down.
+        self._first_touches: dict[TaskId, int] = {}
+        self._known = 0
 
     def begin(self) -> None:
         """An event loop begins to run: from now on accesses are taken down."""
         if not self._has_begun:
             self._has_begun = True
             self._execution.sink = sink = LoggingSink(self._execution.sink, self)
-            hooks.set_sink(sink)
+            tell.replace_sink(sink)
 
     # -- steps -----------------------------------------------------------------------
 
@@ -167,11 +177,11 @@ class AccessLog:
             is_silent: it accesses nothing of the program.
         """
         host = self._execution.current.index
-        if self._steps >= MOST_STEPS:
+        if self._steps >= MOST_STEPS or self._known >= MOST_KNOWN:
             self._running.pop(host, None)
             return
         last = self._last.get(task)
-        clock = {} if last is None else last.clock.copy()
+        clock = {} if last is None else self._of_use(last.clock)
         floor = 0 if last is None else last.floor
         if last is not None:
             clock[task] = last.number
@@ -191,7 +201,23 @@ class AccessLog:
             self._steps, task, name, host, epochs[host], awaited, parent, clock, floor, is_silent
         )
         self._steps += 1
+        self._known += len(clock)
         self._running[host] = self._last[task] = step
+
+    def _of_use(self, clock: dict[TaskId, int]) -> dict[TaskId, int]:
+        """A copy of a clock without tasks of which no access up to then was taken down.
+
+        Nobody will ask whether a step without one comes before another.
+        """
+        if len(clock) <= SHORT_CLOCK:
+            return clock.copy()
+        first = self._first_touches
+        running = {step.number for step in self._running.values()}
+        return {
+            task: number
+            for task, number in clock.items()
+            if first.get(task, number + 1) <= number or number in running
+        }
 
     def end_step(self, host: int) -> None:
         """A thread has made a step of a task, or stops in the middle of it.
@@ -246,17 +272,19 @@ class AccessLog:
 
     # -- accesses --------------------------------------------------------------------
 
-    def take(self, shadow: Shadow | None, is_write: bool, place: Place, frame: FrameType) -> None:
+    def take(
+        self, step: LoopStep, shadow: Shadow | None, is_write: bool, place: Place, frame: FrameType
+    ) -> None:
         """The running task accesses a variable.
 
         Parameters:
+            step: that it makes.
             shadow: the variable; ``None`` if it is none.
             is_write: whether it is written.
             place: where.
             frame: of the function that does it, or one that it has called.
         """
-        step = self.running()
-        if shadow is None or step is None or len(self.touches) >= MOST_TOUCHES:
+        if shadow is None or len(self.touches) >= MOST_TOUCHES:
             return
         key = step.number, id(shadow), id(place), is_write
         if key in self._taken:
@@ -266,6 +294,7 @@ class AccessLog:
         if around:
             at = self._execution.steps
             self.touches.append(Touch(step, shadow, is_write, place, around, at))
+            self._first_touches.setdefault(step.task, step.number)
 
     def attribute(self, owner: Any, name: str, is_write: bool, place: Place) -> Shadow | None:
         """See :meth:`.Variables.shadow_of_attribute`."""
@@ -285,6 +314,7 @@ def _join(clock: dict[TaskId, int], other: dict[TaskId, int]) -> None:
         clock[task] = max(number, clock.get(task, -1))
 
 
+@with_fast_path
 def frames_of_step(frame: FrameType | None) -> Around:
     """The frames of the program in the running step, the outermost first; none within asyncio.
 
@@ -315,6 +345,9 @@ def frames_of_step(frame: FrameType | None) -> Around:
 
 
 _TRIO = "trio._core._run"
+
+if native is not None:
+    native.use_frames(is_own, is_name_of_loop, _TRIO)
 
 _LOCKS = ("asyncio.locks", "trio._sync")
 
@@ -352,22 +385,25 @@ class LoggingSink(AroundSink):
         """See :class:`~bohrbug.runtime.threads.data.sinks.WatchingSink`."""
         self._usual.attribute(owner, name, is_write, place)
         log = self._log
-        if log.running() is not None and not is_unseen():
-            frame = sys._getframe(1)
-            log.take(log.attribute(owner, name, is_write, place), is_write, place, frame)
+        step = log.running()
+        if step is not None and not is_unseen():
+            shadow = log.attribute(owner, name, is_write, place)
+            log.take(step, shadow, is_write, place, sys._getframe(1))
 
     def item(self, owner: Any, key: object, is_write: bool, place: Any) -> None:
         """See :class:`~bohrbug.runtime.threads.data.sinks.WatchingSink`."""
         self._usual.item(owner, key, is_write, place)
         log = self._log
-        if log.running() is not None and not is_unseen():
-            frame = sys._getframe(1)
-            log.take(log.item(owner, key, is_write, place), is_write, place, frame)
+        step = log.running()
+        if step is not None and not is_unseen():
+            shadow = log.item(owner, key, is_write, place)
+            log.take(step, shadow, is_write, place, sys._getframe(1))
 
     def whole(self, owner: Any, is_write: bool, place: Any) -> None:
         """See :class:`~bohrbug.runtime.threads.data.sinks.WatchingSink`."""
         self._usual.whole(owner, is_write, place)
         log = self._log
-        if log.running() is not None and not is_unseen():
-            frame = sys._getframe(1)
-            log.take(log.whole(owner, is_write, place), is_write, place, frame)
+        step = log.running()
+        if step is not None and not is_unseen():
+            shadow = log.whole(owner, is_write, place)
+            log.take(step, shadow, is_write, place, sys._getframe(1))

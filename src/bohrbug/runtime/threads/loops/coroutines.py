@@ -105,7 +105,7 @@ def place_in_program(coroutine: Any) -> Place | None:
 
 def is_of_loop(module: dict[str, Any]) -> bool:
     """Whether code is asyncio's or ours, by its globals."""
-    return _is_name_of_loop(module.get("__name__", ""))
+    return is_name_of_loop(module.get("__name__", ""))
 
 
 def is_of_library(module: dict[str, Any]) -> bool:
@@ -119,5 +119,6 @@ def _is_name_of_library(module: object) -> bool:
 
 
 @functools.lru_cache
-def _is_name_of_loop(module: object) -> bool:
+def is_name_of_loop(module: object) -> bool:
+    """As :func:`is_of_loop`, by the name of the module."""
     return str(module).startswith(_LOOPS)

@@ -28,13 +28,28 @@ def only_counts(handle: Any) -> bool:
         handle: of asyncio.
     """
     callback = handle._callback
-    counts = _counters().get(getattr(getattr(callback, "__func__", callback), "__code__", None))
+    counts = _counter_of(callback)
     if counts is None or len(handle._args) != 1 or handle._loop._debug:
         # A loop that is debugged reads the clock.
         return False
     (future,) = handle._args
     # Methods of other classes may do anything.
-    return type(future) in _futures() and counts(callback, future)
+    return type(future) in futures() and counts(callback, future)
+
+
+def is_of_gather(callback: Any) -> bool:
+    """Whether a callback is how a ``gather`` is told of the end of a future."""
+    return _counter_of(callback) is _counts_for_gather
+
+
+def is_of_group(callback: Any) -> bool:
+    """Whether a callback is how a ``TaskGroup`` is told of the end of a task."""
+    return _counter_of(callback) is _counts_for_group
+
+
+def _counter_of(callback: Any) -> Callable[[Any, Any], bool] | None:
+    code = getattr(getattr(callback, "__func__", callback), "__code__", None)
+    return _counters().get(code)
 
 
 @cache
@@ -58,14 +73,15 @@ def _nested(module: Any, function: Any, name: str) -> Iterator[CodeType]:
 
 
 @cache
-def _futures() -> frozenset[type]:
+def futures() -> frozenset[type]:
+    """The classes of asyncio's own futures and tasks."""
     futures: Any = sys.modules["asyncio.futures"]
     tasks: Any = sys.modules["asyncio.tasks"]
     return frozenset({futures.Future, futures._PyFuture, tasks.Task, tasks._PyTask})
 
 
 def _counts_for_gather(callback: Any, future: Any) -> bool:
-    known = _enclosed(callback)
+    known = enclosed(callback)
     return (
         known["outer"] is not None
         and not known["outer"].done()
@@ -75,7 +91,7 @@ def _counts_for_gather(callback: Any, future: Any) -> bool:
 
 
 def _counts_for_wait(callback: Any, future: Any) -> bool:
-    known = _enclosed(callback)
+    known = enclosed(callback)
     tasks: Any = sys.modules["asyncio.tasks"]
     condition = known["return_when"]
     return (
@@ -110,7 +126,7 @@ def _has_failed(future: Any) -> bool:
     return future._exception is not None
 
 
-def _enclosed(callback: Any) -> dict[str, Any]:
+def enclosed(callback: Any) -> dict[str, Any]:
     """The variables of the function in which a callback was made."""
     names = callback.__code__.co_freevars
     return {

@@ -14,7 +14,7 @@ be: what one of them allows may come next, and whatever comes rules others out.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from dataclasses import dataclass
 from enum import Enum
 from typing import Generic, Protocol, TypeVar
@@ -126,6 +126,14 @@ class _State(Generic[_Entry]):
             if together:
                 turn = [*together, *(each for each in turn if each.deadline is not deadline)]
         return _State(turn, self.following, self.arrived, self.is_new)
+
+    def only(self, entries: Container[_Entry]) -> _State[_Entry]:
+        """The state as it would be without any but some entries."""
+        turn, following, arrived = (
+            [entry for entry in each if entry in entries]
+            for each in (self.turn, self.following, self.arrived)
+        )
+        return _State(turn, following, arrived, self.is_new)
 
     def options(self) -> Iterator[_Entry]:
         """What of the turn may run next."""
@@ -243,6 +251,20 @@ class ReadyQueue(Generic[_Entry]):
                         found[id(entry)] = entry
         return [*found.values()]
 
+    def next_ones_among(self, entries: Container[_Entry]) -> list[_Entry]:
+        """What could run next of some entries if there were no others, now or before one of them.
+
+        Parameters:
+            entries: that stand in the queue.
+        """
+        found: dict[int, _Entry] = {}
+        for state in self._states:
+            alone = state.only(entries)
+            for each in (alone, alone.ended()) if alone.may_differ() else (alone,):
+                for entry in each.options():
+                    found[id(entry)] = entry
+        return [*found.values()]
+
     def take(self, entry: _Entry, *, may_end: bool = True) -> bool:
         """Take out what comes next, to run it; true if a turn may have begun with it.
 
@@ -256,15 +278,7 @@ class ReadyQueue(Generic[_Entry]):
         if entry.is_cancelled():
             # By another thread, since it was chosen: it does not run.
             return False
-        staying: list[_State[_Entry]] = []
-        ending: list[_State[_Entry]] = []
-        for state in self._states:
-            if any(each is entry for each in state.options()):
-                staying.append(state.without(entry))
-            if may_end and state.may_differ():
-                ended = state.ended()
-                if any(each is entry for each in ended.options()):
-                    ending.append(ended.without(entry))
+        staying, ending = self._states_after(entry, may_end)
         if entry.order is Order.TIMER:
             for each in staying[0] if staying else ending[0]:
                 if each.deadline is entry.deadline:
@@ -275,6 +289,34 @@ class ReadyQueue(Generic[_Entry]):
         self._keep(staying + ending)
         self._delay()
         return bool(ending)
+
+    def _states_after(
+        self, entry: _Entry, may_end: bool
+    ) -> tuple[list[_State[_Entry]], list[_State[_Entry]]]:
+        """The states once an entry has run: those in the running turn, and those in the next."""
+        staying: list[_State[_Entry]] = []
+        ending: list[_State[_Entry]] = []
+        for state in self._states:
+            if any(each is entry for each in state.options()):
+                staying.append(state.without(entry))
+            if may_end and state.may_differ():
+                ended = state.ended()
+                if any(each is entry for each in ended.options()):
+                    ending.append(ended.without(entry))
+        return staying, ending
+
+    def leaves_open(self, entry: _Entry, others: Container[_Entry]) -> bool:
+        """Whether others may come in the same orders as before once an entry has run.
+
+        Not so if it runs only in the next turn, and one of them could still come in this one.
+
+        Parameters:
+            entry: one of those that may come next.
+            others: that stand in the queue.
+        """
+        staying, ending = self._states_after(entry, may_end=True)
+        before = {state.only(others).key() for state in self._states}
+        return before <= {state.only(others).key() for state in (*staying, *ending)}
 
     def run(self) -> None:
         """Something of the turn is run."""

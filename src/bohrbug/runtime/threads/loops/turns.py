@@ -20,6 +20,7 @@ from bohrbug.runtime.threads.deferred_signals import handle_signals
 from bohrbug.runtime.threads.io.channels import Reach, channel_of, furthest
 from bohrbug.runtime.threads.io.waiting import wait_until, watched_by
 from bohrbug.runtime.threads.loops.access_log import UNCAUSED
+from bohrbug.runtime.threads.loops.apart import Apart
 from bohrbug.runtime.threads.loops.as_asyncio import handles_signals, run_debugged
 from bohrbug.runtime.threads.loops.cancelling import Cancelling
 from bohrbug.runtime.threads.loops.coroutines import is_of_loop
@@ -73,6 +74,7 @@ class LoopTurns:
     """
 
     __slots__ = (
+        "_apart",
         "_bound",
         "_cancelling",
         "_has_run",
@@ -108,6 +110,7 @@ class LoopTurns:
         self._offered: list[LoopEntry] | None = None
         self._tasks_offered: list[Task] = []
         self._spinning = Spinning()
+        self._apart = Apart(execution, loop)
         patterns = execution.settings.cancel
         self._cancelling = Cancelling(execution, loop, patterns) if patterns else None
 
@@ -133,6 +136,7 @@ class LoopTurns:
         if execution.rows:
             # What the thread did before, it did before all that the loop runs.
             effect(execution, self.state, True)
+        is_killed = False
         try:
             while True:
                 self._begin_turn()
@@ -146,11 +150,15 @@ class LoopTurns:
                         self._cancelling.after_step(self._thread.host)
                 if loop._stopping:
                     break
+        except TaskKilled:
+            is_killed = True
+            raise
         finally:
             self._leave()
-        if execution.rows and execution.rows[-1][1] != self._thread.host.id:
-            # What it does from here on, it does after all that.
-            execution.perform(RESUME, self.state, place)
+            # Also after an exception that ends the loop, such as ``SystemExit``.
+            if not is_killed and execution.rows and execution.rows[-1][1] != self._thread.host.id:
+                # What it does from here on, it does after all that.
+                execution.perform(RESUME, self.state, place)
 
     def _begin_turn(self) -> None:
         if self.execution.aborting:
@@ -354,6 +362,7 @@ class LoopTurns:
 
     def _next(self) -> LoopEntry | None:
         """What is chosen to run next; ``None``: nothing, the turn has ended."""
+        self._apart.check()
         self._take_called(counts=True)
         loop = self.loop
         stops = loop._stopping
@@ -375,6 +384,11 @@ class LoopTurns:
             raise TaskKilled
         if execution.signals and self._thread.host is execution.root:
             handle_signals(execution)
+        timer = self._next_timer()
+        if not stops and (len(found) > 1 or timer is not None):
+            found, with_timer = self._apart.needed(found, queue, timer)
+            if not with_timer:
+                timer = None
         tasks = [self._offer(entry) for entry in found]
         if stops and all(entry.order is not Order.FIFO for entry in found):
             # The loop may end before what is late.
@@ -382,8 +396,9 @@ class LoopTurns:
             self._thread.host.pending = _new_operation(
                 Operation, (RESUME, self.state.id, self._place)
             )
-        early = self._early_timer()
-        if early is not None:
+        early = None
+        if timer is not None:
+            early = self._early(timer)
             tasks.append(early)
         chosen = self._choose(found, tasks)
         if chosen is early:
@@ -405,21 +420,27 @@ class LoopTurns:
         self._offered = None
         return chosen
 
-    def _early_timer(self) -> Task | None:
-        """The task of the next timer, if time may pass before this turn takes what has arrived."""
+    def _next_timer(self) -> Any:
+        """The next timer, if time may pass before this turn takes what has arrived."""
         execution, loop = self.execution, self.loop
         if not self._is_beginning or not loop._scheduled or not execution.may_fire_early():
             return None
-        self._is_beginning = False
-        timers = sorted(
-            (timer._when, origin.number, timer, origin.task)
-            for timer in loop._scheduled
-            if not timer._cancelled and timer._when < inf
-            for origin in (loop_tasks_of(execution).origin_of(timer),)
-        )
+        timers = [timer for timer in loop._scheduled if not timer._cancelled and timer._when < inf]
         if not timers:
             return None
-        when, _, timer, task = timers[0]
+        # There may be a thousand, and this is asked at each step.
+        first = min(timer._when for timer in timers)
+        origin_of = loop_tasks_of(execution).origin_of
+        return min(
+            (timer for timer in timers if timer._when == first),
+            key=lambda timer: origin_of(timer).number,
+        )
+
+    def _early(self, timer: Any) -> Task:
+        """The task of a timer that may be over early."""
+        execution = self.execution
+        self._is_beginning = False
+        when, task = timer._when, loop_tasks_of(execution).origin_of(timer).task
         if task.host is not self._thread.host:
             self._bind(task)
         _, place = operation_of(LoopEntry(timer, task, Order.TIMER))
@@ -440,8 +461,7 @@ class LoopTurns:
                 if kind is BEGIN:
                     describe(task, entry.handle._callback.__self__)
             operation = entry.pending = _new_operation(Operation, (kind, self.state.id, place))
-            if entry.order is not Order.FIFO:
-                loop_tasks_of(self.execution).offered[task.id] = operation
+            loop_tasks_of(self.execution).offered[task.id] = operation
         task.pending = operation
         task.waiting = True
         # It may have been offered as a timer that is over early.
@@ -508,6 +528,7 @@ class LoopTurns:
     def _leave(self) -> None:
         """The loop was stopped, or its thread is unwound."""
         self._thread.stand(self._thread.host)
+        self._apart.end()
         # Loops that nobody else has any more die, and what they hold with them.
         for task in self._bound:
             task.host = task.running_loop = task.looks_at = None
