@@ -9,6 +9,7 @@ import json
 import math
 import pickle
 import re
+import sys
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
@@ -231,7 +232,9 @@ def test_an_exploration_within_a_coroutine() -> None:
     assert verdicts[0] is not VerdictKind.FAILED
 
 
-def test_all_names_are_listed() -> None:
+def test_all_names_are_listed(monkeypatch: pytest.MonkeyPatch) -> None:
+    # Beside pytest only those that are loaded.
+    monkeypatch.delitem(sys.modules, "bohrbug.pytest_plugin", raising=False)
     assert set(bohrbug.__all__) <= set(dir(bohrbug))
     assert bohrbug.__all__ == sorted(bohrbug._HOMES)
     documented = API.read_text().rpartition("is the stable interface")[2]

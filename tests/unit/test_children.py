@@ -16,7 +16,7 @@ import pytest
 import bohrbug
 from bohrbug.exploration.result import Result
 from bohrbug.exploration.verdicts import VerdictKind
-from bohrbug.runtime.threads import children
+from bohrbug.runtime.threads import children, outside
 from bohrbug.runtime.threads.children import FAST, IN_ORDER, settle_children
 
 pytestmark = pytest.mark.skipif(not children._TELLS, reason="needs /proc")
@@ -163,6 +163,33 @@ def test_nothing_is_promised_of_other_orders_of_children(count: int) -> None:
     result = bohrbug.explore(test)
     assert not result.failures
     assert _conditions(result) == ((FAST, IN_ORDER) if count == 2 else (FAST,))
+
+
+def test_looks_at_a_child_pause_shortly_while_another_task_could_run(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """What the child waits for may be up to that task, which the schedule holds back."""
+    pauses: list[float] = []
+    monkeypatch.setattr(outside, "_real_sleep", pauses.append)
+    longest: list[float] = []
+
+    def look_often(child: subprocess.Popen[bytes]) -> None:
+        pauses.clear()
+        for _ in range(20):
+            assert child.poll() is None
+        longest.append(max(pauses))
+
+    def test() -> None:
+        with _python("input()") as child:
+            thread = threading.Thread(target=int)
+            thread.start()
+            look_often(child)
+            thread.join()
+            look_often(child)
+            child.communicate(b"1")
+
+    bohrbug.explore(test, executions=1)
+    assert longest == [outside.LONGEST_PAUSE_BESIDE_OTHERS, outside.LONGEST_PAUSE]
 
 
 def _conditions(result: Result) -> tuple[str, ...]:

@@ -214,6 +214,7 @@ def read_by_pytest(arguments: list[str]) -> None:
 
 OURS = {
     "tools/pythons": {"--get", "--missing"},
+    "tests/conftest.py": {"--part"},
     "benchmarks": {
         "--base-python",
         "--cache",
@@ -228,6 +229,7 @@ OURS = {
 
 FOREIGN = {
     "pytest": {
+        "--benchmark-disable",
         "--capture",
         "--junit-xml",
         "--junitxml",

@@ -28,6 +28,7 @@ from typing import Any
 from xml.etree import ElementTree
 
 import pytest
+from coverage.tracer import CTracer
 
 import bohrbug
 from bohrbug import VerdictKind
@@ -38,8 +39,8 @@ from bohrbug.runtime.threads.rewrite import (
     actions,
     builtins_table,
     functions_table,
-    hooks,
     library_table,
+    tell,
     unknown,
 )
 from bohrbug.runtime.threads.rewrite.classes import FOREIGN, is_written_in_c
@@ -182,6 +183,18 @@ def test_items_of_foreign_objects_are_told_as_the_whole() -> None:
     assert found == ["read element", "write element", "write element", "read element"]
 
 
+def test_a_call_of_a_foreign_object_works_with_what_it_has_inside() -> None:
+    class Calling(CTracer):  # type: ignore[misc]
+        pass
+
+    def body(tracer: Any) -> None:
+        with contextlib.suppress(TypeError):
+            tracer()
+
+    # It is a trace function written in C.
+    assert "write tracer" in told(body, tracer=Calling())
+
+
 # --- Effects of the library
 
 
@@ -310,21 +323,21 @@ def test_what_unknown_code_reaches_is_looked_for_once_somebody_is_told() -> None
     answers: list[bool] = []
 
     def with_a_thread() -> None:
-        answers.append(hooks.passes_on())
+        answers.append(tell.passes_on())
         threading.Thread(target=int).start()
-        answers.append(hooks.passes_on())
+        answers.append(tell.passes_on())
 
     async def in_a_loop() -> None:
         # A single thread, but steps of tasks are answers of all the same.
         await asyncio.sleep(0)
-        answers.append(hooks.passes_on())
+        answers.append(tell.passes_on())
 
     bohrbug.explore(with_a_thread, executions=2)
     assert answers[:2] == [False, True]
     answers.clear()
     bohrbug.explore(lambda: asyncio.run(in_a_loop()), executions=2)
     assert any(answers)
-    assert not hooks.passes_on()
+    assert not tell.passes_on()
 
 
 def _two_checksums(guarded: bool) -> None:

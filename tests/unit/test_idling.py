@@ -551,7 +551,7 @@ def test_a_real_thread_may_let_one_go_on() -> None:
 
     def answers() -> None:
         while os.read(source, 1):
-            time.sleep(0.2)
+            time.sleep(0.05)
             answered.set()
 
     def asks() -> None:

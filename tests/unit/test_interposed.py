@@ -199,8 +199,8 @@ def modules_with_patches(folder: str) -> set[str]:
 
 def test_each_module_that_replaces_something_is_put_in_place() -> None:
     primitives = {*table.PRIMITIVES, *table.PRIMITIVES_ON_POSIX}
-    # One is put in place behind all others; and some add to what another has to install.
-    beside = {"unraisable", "installation", "dates", "queue_items"}
+    # Some are put in place behind all others; and some add to what another has to install.
+    beside = {"unraisable", "installation", "dates", "queue_items", "timers"}
     assert modules_with_patches("threads") == primitives | beside
     assert modules_with_patches("channels") == {
         *FAMILIES.values(),

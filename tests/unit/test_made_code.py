@@ -10,14 +10,17 @@ import marshal
 import sys
 import tempfile
 import threading
+import traceback
 import types
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import BuiltinFunctionType
 from typing import Any
 
 import pytest
 
 import bohrbug
+from bohrbug.accelerator import native
 from bohrbug.exploration.verdicts import VerdictKind
 from bohrbug.runtime.threads.made_code import patches
 from tests.programs.together import together
@@ -286,3 +289,36 @@ def test_what_has_nothing_to_tell_is_no_caveat(tmp_path: Path, monkeypatch: Any)
     verdict = bohrbug.explore(test).verdict
     assert verdict.kind in PROMISES, verdict
     assert not verdict.caveats
+
+
+@pytest.mark.skipif(native is None, reason="a function in Python has a frame")
+@pytest.mark.parametrize("run", [lambda *given: exec(*given), lambda *given: eval(*given)])
+def test_what_is_executed_is_next_in_tracebacks(run: Callable[..., None]) -> None:
+    """Templates and consoles leave out the frame that executes something, and no more."""
+    code = compile("1 // zero", "template", "eval")
+
+    def test() -> None:
+        def render() -> None:
+            try:
+                run(code, {"zero": 0})
+            except ZeroDivisionError as error:
+                assert error.__traceback__ is not None
+                names = [frame.name for frame in traceback.extract_tb(error.__traceback__)]
+                assert names == ["render", "<lambda>", "<module>"]
+
+        together(render, render)
+
+    verdict = bohrbug.explore(test).verdict
+    assert verdict.kind is VerdictKind.HOLDS
+    assert verdict.conditions is not None and not verdict.conditions.taking
+
+
+@pytest.mark.skipif(native is None, reason="they are functions in Python")
+def test_they_look_like_functions_in_c() -> None:
+    def test() -> None:
+        assert isinstance(exec, BuiltinFunctionType)
+        assert (exec.__name__, exec.__module__) == ("exec", "builtins")
+        with pytest.raises(TypeError):
+            exec()  # type: ignore[call-overload]
+
+    assert bohrbug.explore(test).verdict.kind is VerdictKind.HOLDS

@@ -6,6 +6,7 @@ import threading
 
 import pytest
 
+from bohrbug.exploration.minimisation import candidates
 from bohrbug.exploration.minimisation.budget import Budget
 from bohrbug.exploration.minimisation.candidates import NEIGHBOURS, conflicting_pairs
 from bohrbug.exploration.minimisation.causes import find_cause
@@ -113,6 +114,20 @@ def test_an_operation_is_paired_with_the_last_ones_of_each_other_task() -> None:
     numbers = {task: [e.occurrence for e in last if e.task == task] for task in ("0", "0.1")}
     expected = list(range(many - NEIGHBOURS + 1, many + 1))
     assert numbers == {"0": expected, "0.1": expected}
+
+
+def test_of_a_long_execution_only_the_last_steps_are_paired(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    program = tasks(writes(6), writes(6))
+    trace, _ = execute(program, Plan(("0", "0.1") * 6))
+    every = list(conflicting_pairs(trace))
+    monkeypatch.setattr(candidates, "MOST_STEPS", 2)
+    of_last_steps = list(conflicting_pairs(trace))
+    assert of_last_steps == every[-len(of_last_steps) :]
+    assert {second.occurrence for _, second in of_last_steps} == {6}
+    monkeypatch.setattr(candidates, "MOST_PAIRS", 3)
+    assert len(candidates.Candidates(trace).of_failing) == 3
 
 
 def test_a_task_that_wakes_up_takes_its_lock_again() -> None:

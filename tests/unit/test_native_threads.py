@@ -25,7 +25,7 @@ from bohrbug.live.native_threads.traps import (
     value_at,
 )
 from bohrbug.model.operation import Site
-from bohrbug.runtime.threads.rewrite import hooks
+from bohrbug.runtime.threads.rewrite import hooks, tell
 from bohrbug.runtime.threads.rewrite.attributes import INSTANCE
 from bohrbug.runtime.threads.rewrite.place import Place
 
@@ -404,7 +404,7 @@ def test_a_hook_whose_sink_another_thread_takes_away_tells_nobody() -> None:
 
     class TakingAway(dict[type, str]):
         def __missing__(self, _: type) -> str:
-            hooks.set_sink(None)
+            tell.set_sink(None)
             return INSTANCE
 
     told: list[str] = []
@@ -413,10 +413,10 @@ def test_a_hook_whose_sink_another_thread_takes_away_tells_nobody() -> None:
         def attribute(self, owner: object, name: str, is_write: bool, place: Place) -> None:
             told.append(name)
 
-    hooks.set_sink(Sink())
+    tell.set_sink(Sink())
     kinds: Any = TakingAway()
     hooks.read_attribute(Box(), "value", kinds, PLACE)
-    assert not hooks.active
+    assert not tell.active
     assert told == []
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from bohrbug import paths
 from bohrbug.paths import display_path
 
 
@@ -16,3 +17,13 @@ def test_what_lies_below_is_relative(tmp_path: Path, monkeypatch: pytest.MonkeyP
     outside = tmp_path / ".." / "right" / "bank.c"
     assert display_path(str(outside)) == str(tmp_path.parent / "right" / "bank.c")
     assert display_path("<string>") == "<string>"
+
+
+def test_a_folder_that_is_gone_shortens_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A program may have changed to a folder, and removed it."""
+
+    def gone() -> str:
+        raise FileNotFoundError
+
+    monkeypatch.setattr(paths, "_getcwd", gone)
+    assert paths.display_path("/a/b/../c.py") == "/a/c.py"

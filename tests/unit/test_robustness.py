@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import _signal  # type: ignore[import-not-found]
 import _thread
 import os
 import queue
@@ -9,6 +10,8 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
 
 import pytest
 
@@ -19,6 +22,7 @@ from bohrbug.model.plan import Plan, Priorities, UniformRandom
 from bohrbug.model.trace import Trace
 from bohrbug.platforms.threads.platform import threads_runtime
 from bohrbug.runtime.threads.execution import Execution
+from bohrbug.runtime.threads.installation import installation
 from bohrbug.runtime.threads.rewrite.scope import Scope
 from bohrbug.runtime.threads.settings import Settings
 from bohrbug.runtime.threads.watchdog import Watchdog
@@ -252,3 +256,26 @@ def test_a_signal_handler_that_raises_after_the_test_has_failed() -> None:
     assert [failure.outcome.message for failure in result.failures] == [
         "AssertionError: the test itself"
     ]
+
+
+def test_the_handler_of_interrupts_is_put_back_as_it_was() -> None:
+    """Not one like it, which takes as long to make as a short exploration."""
+    real: Any = _signal.getsignal
+    with installation_of_a_session():
+        before = signal.signal(signal.SIGINT, lambda *_: None)
+        try:
+            set_before = real(signal.SIGINT)
+            bohrbug.explore(lambda: None)
+            assert real(signal.SIGINT) is set_before
+        finally:
+            signal.signal(signal.SIGINT, before)
+
+
+@contextmanager
+def installation_of_a_session() -> Iterator[None]:
+    """Control as it lasts from one test of a session to the next."""
+    installation.install()
+    try:
+        yield
+    finally:
+        installation.restore()

@@ -8,6 +8,7 @@ import io
 import os
 import random
 import secrets
+import subprocess
 import sys
 import tempfile
 import threading
@@ -15,11 +16,13 @@ import time
 import uuid
 from collections.abc import Callable
 from contextvars import ContextVar
+from pathlib import Path
 
 import pytest
 
 import bohrbug
 from bohrbug.exploration.result import VerdictKind
+from bohrbug.runtime.threads.temporary_names import NamesOfAnExecution
 from tests.programs.together import together
 
 INPUTS: dict[str, Callable[[], object]] = {
@@ -105,22 +108,57 @@ def test_afterwards_everything_is_real_again() -> None:
     assert abs(datetime.datetime.now().timestamp() - time.time()) < 60
 
 
-def test_names_of_temporary_files_that_are_taken_are_passed_over() -> None:
-    """They are the same in each process; newer C libraries say that 20 tries are enough."""
-    tries: list[int] = []
-    before = tempfile.TMP_MAX
-    bohrbug.explore(lambda: tries.append(tempfile.TMP_MAX), executions=1)
-    assert min(tries) >= 1_000_000
-    assert before == tempfile.TMP_MAX
+def _make_folder() -> str:
+    return tempfile.mkdtemp(prefix="left-")
 
 
-SAME_NUMBER = tempfile.TMP_MAX
+def _make_file() -> str:
+    descriptor, path = tempfile.mkstemp(suffix=".left")
+    os.close(descriptor)
+    return path
 
 
-def test_a_number_that_is_patched_is_no_other_of_the_same_value() -> None:
-    seen = []
-    bohrbug.explore(lambda: seen.append(SAME_NUMBER), executions=1)
-    assert seen == [tempfile.TMP_MAX]
+def _make_file_in_bytes() -> bytes:
+    descriptor, path = tempfile.mkstemp(b".left", b"in-bytes-")
+    os.close(descriptor)
+    return path
+
+
+@pytest.mark.parametrize("make", [_make_folder, _make_file, _make_file_in_bytes])
+def test_temporary_files_that_executions_leave_behind_are_passed_over(
+    make: Callable[[], str | bytes], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """At once: no try of the program fails."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setattr(tempfile, "TMP_MAX", 1)
+    made: list[str | bytes] = []
+    result = bohrbug.explore(lambda: together(lambda: made.append(make())), executions=5)
+    assert not result.failures
+    assert len(set(made)) == len(made) > 1
+
+
+def test_other_processes_draw_other_names_of_temporary_files() -> None:
+    """So that none meets what another one makes at the same time."""
+    script = (
+        "import bohrbug, tempfile; bohrbug.explore(lambda: print(tempfile.mktemp()), executions=1)"
+    )
+    command = [sys.executable, "-c", script]
+    names = {subprocess.run(command, capture_output=True, check=True).stdout for _ in range(2)}
+    assert len(names) == 2
+
+
+def test_a_forked_child_draws_other_names_of_temporary_files() -> None:
+    names = NamesOfAnExecution()
+    mine = next(names)
+    reading, writing = os.pipe()
+    if not os.fork():
+        os.write(writing, next(NamesOfAnExecution()).encode())
+        os._exit(0)
+    os.wait()
+    os.close(writing)
+    with open(reading) as pipe:
+        assert pipe.read() not in ("", mine)
+    assert next(NamesOfAnExecution()) == mine
 
 
 def test_streams_that_tasks_leave_redirected_are_put_back() -> None:

@@ -121,9 +121,9 @@ def test_nothing_is_swept_for_another_thread(access: str, monkeypatch: pytest.Mo
     usual: Any = SimpleNamespace(join=ignore, announced=ignore, part=ignore, breaker=ignore)
     usual.attribute = usual.item = usual.whole = ignore
     variables: Any = SimpleNamespace(sweep=lambda: swept.append(control.real_get_ident()))
-    usual.enabled = False
+    usual.enabled = usual.may_fall_silent = False
     execution: Any = SimpleNamespace(sink=usual)
-    sink = _SweepingSink(cast(Deaths, None), execution, variables, PlaceSet())
+    sink = _SweepingSink(usual, cast(Deaths, None), execution, variables, PlaceSet())
     arguments: tuple[Any, ...] = ([], True, None) if access == "whole" else ([], 0, True, None)
     monkeypatch.setattr(control.current, "thread", control.real_get_ident())
     with ThreadPoolExecutor(1) as pool:

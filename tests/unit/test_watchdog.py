@@ -12,6 +12,7 @@ from collections.abc import Callable
 
 import pytest
 
+import bohrbug
 from bohrbug.model.conditions import Level
 from bohrbug.model.outcome import Outcome, OutcomeKind
 from bohrbug.model.plan import Plan
@@ -226,3 +227,47 @@ def test_stopping_twice_and_starting_again() -> None:
     with watchdog:
         assert watchdog._running.locked()
     assert not watchdog._running.locked()
+
+
+def test_time_passes_while_code_in_c_waits_for_it() -> None:
+    pause = ctypes.PyDLL(None).usleep
+    lock = threading.Lock()
+    polls: list[int] = []
+
+    def poll() -> None:
+        until = time.monotonic() + 1.0
+        polls.append(0)
+        while time.monotonic() < until and polls[-1] < 150:
+            with lock:
+                polls[-1] += 1
+            pause(50_000)
+
+    def test() -> None:
+        thread = threading.Thread(target=poll)
+        thread.start()
+        with lock:
+            pass
+        thread.join()
+
+    result = bohrbug.explore(test, strategy="random", executions=1, seconds=None)
+    # Two seconds until somebody looks, and some more until the next look.
+    assert all(20 <= each < 120 for each in polls)
+    [taken] = result.verdict.conditions.taking
+    assert taken == "time as passing as fast as in reality while code in C waits"
+
+
+def test_time_stands_still_while_code_in_c_that_nobody_waits_for_takes_it() -> None:
+    pause = ctypes.PyDLL(None).usleep
+    passed: list[float] = []
+
+    def test() -> None:
+        thread = threading.Thread(target=pause, args=(0,))
+        thread.start()
+        begun = time.monotonic()
+        for _ in range(4):
+            pause(700_000)
+        passed.append(time.monotonic() - begun)
+        thread.join()
+
+    bohrbug.explore(test, strategy="random", executions=1, seconds=None)
+    assert max(passed) < 0.1

@@ -123,7 +123,7 @@ ROWS = (
     Row(f"{_SEMAPHORES}:SemLock", control="_make_methods __enter__ __exit__ locked@3.14"),
     Row(f"{_SEMAPHORES}:Semaphore", control="get_value"),
     Row("subprocess:Popen", both="__init__", control="_wait poll"),
-    Row("os", messages="_exit execv execve", control="kill system"),
+    Row("os", both="_exit execv execve", control="kill system abort"),
     Row("os", control="fork@posix wait@posix wait3@posix wait4@posix waitid@posix waitpid@posix"),
     Row("signal", control="raise_signal signal getsignal pthread_kill@posix pause@posix"),
     Row("signal", control="setitimer@posix alarm@posix", alike="alarm"),
@@ -173,17 +173,16 @@ ROWS = (
     Row(f"{_CONNECTION}:_ConnectionBase", messages="poll send recv send_bytes recv_bytes"),
     Row(f"{_CONNECTION}:_ConnectionBase", messages="recv_bytes_into"),
     Row(f"{_CONNECTION}:Connection", control="_recv@posix _send@posix"),
-    Row("sqlite3", control="connect"),
-    Row("sqlite3.dbapi2", control="connect"),
+    Row("sqlite3", control="connect register_adapter register_converter"),
+    Row("sqlite3.dbapi2", control="connect register_adapter register_converter"),
     # -- time and chance -----------------------------------------------------------------
     Row("time", control="sleep time monotonic perf_counter process_time thread_time"),
     Row("time", control="time_ns monotonic_ns perf_counter_ns process_time_ns thread_time_ns"),
-    Row("time", control="clock_gettime@posix clock_gettime_ns@posix"),
+    Row("time", control="clock_gettime@posix clock_gettime_ns@posix tzset@posix"),
     Row("time", control="localtime gmtime ctime asctime strftime"),
     Row("os", control="sched_yield@posix urandom getrandom@linux"),
     Row("random", control="seed"),
     Row("random:Random", control="seed"),
-    Row("tempfile", control="TMP_MAX"),
     # -- the interpreter -----------------------------------------------------------------
     Row("builtins", control="exec eval"),
     Row("functools", control="_find_impl"),
@@ -200,7 +199,7 @@ PRIMITIVES = (
     *("timing", "entropy", "futures", "sets_of_futures", "begun_together", "hashing"),
     *("identities", "quiet_sets"),
     *("imports", "made_code", "log_records", "looking", "keyboard", "os_names", "interpreters"),
-    "library_callbacks",
+    *("library_callbacks", "exiting"),
 )
 """Modules of ``runtime.threads`` that replace something, in the order of their installation."""
 

@@ -73,6 +73,19 @@ class Foreseeing(Protocol):
         ...
 
 
+@leaves_typing_alone
+@runtime_checkable
+class Discovering(Protocol):
+    """A runtime that makes accesses visible while it executes, function by function."""
+
+    discovers: bool
+    """False where it is to see none."""
+
+    def known_functions(self) -> set[tuple[str, str, int]]:
+        """Functions whose accesses it sees by now: file, qualified name and first line of each."""
+        ...
+
+
 class Interruptible(Protocol):
     """An execution that a user may end."""
 

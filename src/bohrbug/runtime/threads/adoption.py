@@ -97,7 +97,8 @@ class Adoption:
                 continue
             if id(holder) in classes:
                 self._in_class(classes[id(holder)])
-            elif isinstance(holder, dict):
+            # By their types: what stands for another object says it is one, and may make it first.
+            elif issubclass(type(holder), dict):
                 self._in_dictionary(holder)
             else:
                 self._in_object(holder)
@@ -130,7 +131,7 @@ class Adoption:
             replacement = self._replacements.get(id(original))
             if replacement is not None:
                 rebuilt = getattr(replacement, holder.__name__, None)
-        elif isinstance(holder, staticmethod | classmethod):
+        elif issubclass(type(holder), staticmethod | classmethod):
             original = holder.__func__
             replacement = self._replacements.get(id(original))
             if replacement is not None:
@@ -180,39 +181,40 @@ class Adoption:
             self._remember(value, undo)
 
     def _in_object(self, holder: Any) -> None:
-        if isinstance(holder, list):
+        class_ = type(holder)
+        if issubclass(class_, list):
             for index, value in enumerate(holder):
                 replacement = self._replacement(value, None)
                 if replacement is not None and type(value) is not tuple:
                     holder[index] = replacement
                     self._remember(value, functools.partial(_put_back, holder, index, value))
-        elif isinstance(holder, types.CellType):
+        elif class_ is types.CellType:
             value = holder.cell_contents
             replacement = self._replacement(value, None)
             if replacement is not None and type(value) is not tuple:
                 holder.cell_contents = replacement
                 self._remember(value, functools.partial(setattr, holder, "cell_contents", value))
-        elif isinstance(holder, types.FunctionType):
+        elif class_ is types.FunctionType:
             value = holder.__defaults__
             replacement = self._replacements.get(id(value))
             if isinstance(replacement, tuple):
                 holder.__defaults__ = replacement
                 self._remember(value, functools.partial(setattr, holder, "__defaults__", value))
-        elif isinstance(holder, functools.partial):
+        elif issubclass(class_, functools.partial):
             state = (holder.func, holder.args, holder.keywords, vars(holder))
             function = self._replacements.get(id(holder.func), holder.func)
             arguments = tuple(self._replacements.get(id(a), a) for a in holder.args)
-            set_state: Callable[[Any], object] = holder.__setstate__  # type: ignore[attr-defined]
+            set_state: Callable[[Any], object] = holder.__setstate__
             set_state((function, arguments, *state[2:]))
             if any(id(value) in self._undone for value in (holder.func, *state[1], state[0])):
                 self._undo.append(functools.partial(set_state, state))
-        elif not isinstance(holder, type | types.ModuleType):
+        elif not issubclass(class_, type | types.ModuleType):
             self._in_attributes(holder)
 
     def _in_attributes(self, holder: Any) -> None:
         """What an object holds in its attributes and slots."""
         module = type(holder).__module__
-        if isinstance(holder, functools.cached_property):
+        if issubclass(type(holder), functools.cached_property):
             module = f"{module}:{getattr(holder.func, '__module__', None)}"
         try:
             attributes = object.__getattribute__(holder, "__dict__")

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import inf
 from typing import TYPE_CHECKING
 
 from bohrbug.model.outcome import Outcome, OutcomeKind
 from bohrbug.runtime.policies import earliest
+from bohrbug.runtime.threads.advancing import MOST_TASKS, Advance, advance_of
 from bohrbug.runtime.threads.pace import (
+    ADVANCE_PART,
     EXTENSIONS,
     LONELY_STEPS,
     LONELY_STEPS_LATER,
@@ -34,6 +37,8 @@ class Checks:
     """
 
     __slots__ = (
+        "_advance",
+        "_advance_at",
         "_execution",
         "_extensions",
         "_has_been_lonely",
@@ -55,13 +60,18 @@ class Checks:
     ) -> None:
         self._execution = execution
         self._step_limit = max_steps
+        # How far the tasks had come a while before the limit, and when that is to be found out.
+        self._advance: Advance | None = None
+        self._advance_at: float = max_steps - max_steps // ADVANCE_PART
         self._extensions = 0
         self._has_been_lonely = False
         # How often virtual time had jumped at the last check, and since when it has not.
         self._jumps = self._since = 0
         self._invariant = invariant
         usual = max_steps if max_steps < LONELY_STEPS else LONELY_STEPS  # sooner than by min()
-        execution.next_check = usual if invariant is None and visitor is None else 0
+        execution.next_check = 0
+        if invariant is None and visitor is None:
+            execution.next_check = usual if usual < max_steps else int(self._advance_at)
         self._visitor = visitor
         self._next_visit = 0
         self._next_look_at_time = STEPS_OF_REAL_TIME if execution.clock.is_real else usual
@@ -69,13 +79,22 @@ class Checks:
     def limit_steps(self, steps: int) -> None:
         """There may be no more steps than this."""
         execution = self._execution
-        self._step_limit = min(self._step_limit, steps)
-        execution.next_check = min(execution.next_check, self._step_limit)
+        if steps < self._step_limit:
+            self._step_limit = steps
+            self._advance = None
+            self._advance_at = steps - (steps - execution.steps) // ADVANCE_PART
+            execution.next_check = min(execution.next_check, int(self._advance_at))
+
+    @property
+    def has_invariant(self) -> bool:
+        """Whether something is to hold before every step."""
+        return self._invariant is not None
 
     def only_limit_steps(self, steps: int) -> None:
         """There may be as many steps as this, and nothing else is checked any more."""
         self._invariant = None
         self._step_limit = self._execution.next_check = steps
+        self._advance_at = inf
 
     def note_lonely(self, step: int) -> None:
         """A task has long run alone while others sleep: the next time, time passes sooner.
@@ -99,9 +118,13 @@ class Checks:
         if execution.interrupted:
             execution.ending.abort(Outcome(OutcomeKind.INTERRUPTED, "interrupted by the user"))
             return False
-        if step >= self._step_limit:
-            if execution.ending.aftermath or not sleeping or self._extensions == EXTENSIONS:
-                execution.ending.exceed_steps()
+        if step >= self._advance_at:
+            self._advance, self._advance_at = advance_of(execution), inf
+        has_too_many = self._has_too_many_tasks()
+        if step >= self._step_limit or has_too_many:
+            is_over = execution.ending.aftermath or not sleeping or self._extensions == EXTENSIONS
+            if is_over or has_too_many:
+                execution.ending.exceed_steps(self._comes_further())
                 return not execution.aborting
             # What never ends may be waiting for a task that only time can wake.
             self._extensions += 1
@@ -118,18 +141,37 @@ class Checks:
             if len(execution.all_tasks) + len(execution.loop_tasks) > 1:
                 self._check_invariant(self._invariant)
             return not execution.aborting
-        # Visits come at any step: when time passes must not depend on them.
-        if visitor is None or step >= self._next_look_at_time:
+        # Other checks come at any step: when time passes must not depend on them.
+        if step >= self._next_look_at_time:
             if sleeping and not execution.ending.aftermath:
                 self._pass_time(step, sleeping, len(enabled))
             pause = LONELY_STEPS_LATER if self._has_been_lonely else LONELY_STEPS
             if execution.clock.is_real:
                 pause = STEPS_OF_REAL_TIME
             self._next_look_at_time = step + pause
-        execution.next_check = min(self._step_limit, self._next_look_at_time)
+        execution.next_check = min(
+            self._step_limit if self._advance_at == inf else int(self._advance_at),
+            self._next_look_at_time,
+        )
         if visitor is not None:
             execution.next_check = min(execution.next_check, self._next_visit)
         return True
+
+    def _has_too_many_tasks(self) -> bool:
+        execution = self._execution
+        return (
+            len(execution.all_tasks) > MOST_TASKS
+            and not execution.ending.aftermath
+            and not execution.settings.is_service
+        )
+
+    def _comes_further(self) -> bool:
+        """Whether the tasks still come any further, as the limit is reached."""
+        if self._execution.ending.aftermath:
+            return False
+        if self._advance is None:
+            return self._has_too_many_tasks()
+        return self._advance.goes_on(advance_of(self._execution))
 
     def _visit(self, visitor: Visitor, step: int, enabled: list[Task]) -> None:
         execution = self._execution

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from bohrbug.runtime.threads.standing import Standing
 
 from bohrbug.accelerator.plain import plain
+from bohrbug.model.outcome import Divergence
 from bohrbug.runtime.threads.loops.coroutines import is_of_library
 from bohrbug.runtime.threads.standing import standing_here, timeless
 
@@ -55,6 +56,9 @@ GROWTH = 1.1
 LONGEST_ADVANCE = 1.0
 """Seconds that it grows to."""
 
+_WITH_REALITY = "time as passing as fast as in reality while code in C waits"
+"""A condition of the verdict."""
+
 _GROWS = math.ceil(math.log(LONGEST_ADVANCE / READING, GROWTH))
 
 
@@ -68,7 +72,7 @@ class VirtualClock:
     Attributes:
         jumps: how many timeouts have fired.
         is_real: whether it is the real time.
-        is_watched: whether it is noted when the program reads it.
+        readings: how often the program has read it since a timeout has fired.
     """
 
     is_real = False
@@ -81,15 +85,16 @@ class VirtualClock:
         "_in_step",
         "_last_read",
         "_readings",
+        "_really",
         "_step",
         "_stood",
         "_tasks",
         "_yielding",
         "can_jump",
         "epoch",
-        "is_watched",
         "jumps",
         "now",
+        "readings",
     )
 
     def __init__(self, epoch: float) -> None:
@@ -98,7 +103,9 @@ class VirtualClock:
         # It always does; see RealClock.
         self.can_jump = True
         self.jumps = 0
-        self._readings = 0
+        self.readings = self._readings = 0
+        # The real time of the last reading, where time passes as it does in reality.
+        self._really: float | None = None
         # Readings in the present step, in which nobody else can run.
         self._step = self._in_step = 0
         # Readings for the sake of others, since a task began or ended.
@@ -109,7 +116,6 @@ class VirtualClock:
         self._stood: dict[TaskId, Standing] = {}
         self._comes_further = False
         self._glances = 0
-        self.is_watched = False
         self._last_read = -1.0
 
     @contextmanager
@@ -131,8 +137,11 @@ class VirtualClock:
             self.now += READING
             return self.now
         self._readings += 1
-        if self.is_watched and asked_by_program(sys._getframe(1)):
+        if asked_by_program(sys._getframe(1)):
+            self.readings += 1
             self._last_read = self.now
+        if self._really is not None:
+            return self._pass_with_reality(execution, self._really)
         if (
             self._readings <= IMPATIENT_AFTER
             or self._has_come_further(execution)
@@ -143,17 +152,42 @@ class VirtualClock:
         grown = min(self._readings - IMPATIENT_AFTER, _GROWS)
         moment = self.now + min(READING * GROWTH**grown, LONGEST_ADVANCE)
         if self._in_step <= IMPATIENT_AFTER:
-            deadlines = [task.deadline for task in execution.alive if task.deadline is not None]
-            earliest = min(deadlines, default=math.inf)
-            if moment >= earliest:
-                # Whoever waits until then has to have its turn before it is later still.
-                execution.time_is_up = True
-                moment = max(earliest, self.now + READING)
+            moment = self._not_beyond_timeouts(execution, moment)
         self.now = moment
         return moment
 
+    def _not_beyond_timeouts(self, execution: Execution, moment: float) -> float:
+        """As late as it may be: whoever waits until then has to have its turn before."""
+        deadlines = [task.deadline for task in execution.alive if task.deadline is not None]
+        earliest = min(deadlines, default=math.inf)
+        if moment < earliest:
+            return moment
+        execution.time_is_up = True
+        return max(earliest, self.now + READING)
+
+    def follow_reality(self) -> None:
+        """Until a timeout fires, time passes no slower than in reality.
+
+        Called in another thread, where the program asks for the time again and again and waits
+        meanwhile, in code in C of which nobody here knows how long it takes.
+        """
+        if self._really is None:
+            self._really = _real_monotonic()
+
+    def _pass_with_reality(self, execution: Execution, last: float) -> float:
+        if not execution.nudged:
+            execution.nudged = True
+            execution.trace.divergence = Divergence(
+                execution.steps, "no time", "time that passes in code in C"
+            )
+            execution.trace.uncontrolled.assume(_WITH_REALITY)
+        self._really = _real_monotonic()
+        moment = self.now + max(self._really - last, READING)
+        self.now = self._not_beyond_timeouts(execution, moment)
+        return self.now
+
     def read_since(self, moment: float) -> bool:
-        """Whether the program has read it since then, in seconds, while it was watched."""
+        """Whether the program has read it since then, in seconds."""
         return self._last_read >= moment
 
     def _has_come_further(self, execution: Execution) -> bool:
@@ -197,7 +231,8 @@ class VirtualClock:
 
     def advance_to(self, moment: float | None) -> None:
         """A timeout fired: at least ``moment`` it is now."""
-        self._readings = self._beyond = 0
+        self.readings = self._readings = self._beyond = 0
+        self._really = None
         if self._stood:
             self._stood.clear()
         self.jumps += 1
@@ -214,11 +249,10 @@ class RealClock:
 
     is_real = True
 
-    __slots__ = ("_ahead", "can_jump", "is_watched", "jumps")
+    __slots__ = ("_ahead", "can_jump", "jumps", "readings")
 
     def __init__(self) -> None:
-        self.jumps = 0
-        self.is_watched = False
+        self.jumps = self.readings = 0
         self.can_jump = False
         self._ahead = 0.0
 
@@ -235,6 +269,9 @@ class RealClock:
     def read_since(self, moment: float) -> bool:
         """See :class:`VirtualClock`: here time is never taken to pass in vain."""
         return True
+
+    def follow_reality(self) -> None:
+        """It does."""
 
     def glance(self) -> AbstractContextManager[None]:
         """See :class:`VirtualClock`."""

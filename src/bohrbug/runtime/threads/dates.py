@@ -18,12 +18,17 @@ from bohrbug.runtime.threads.control import controlled
 from bohrbug.runtime.threads.execution import Execution
 from bohrbug.runtime.threads.namespaces import put_into_closed
 from bohrbug.runtime.threads.patches import Patches
+from bohrbug.runtime.threads.rewrite import files, tell
+from bohrbug.runtime.threads.rewrite.callables import CALLABLE_PLACES
+from bohrbug.runtime.threads.rewrite.place import Place
 
 _datetime = datetime.datetime
 _utc = datetime.UTC
-_now, _utcnow, _from_timestamp = (
-    vars(_datetime)[name] for name in ("now", "utcnow", "fromtimestamp")
+_now, _utcnow, _from_timestamp, _timestamp, _astimezone = (
+    vars(_datetime)[name] for name in ("now", "utcnow", "fromtimestamp", "timestamp", "astimezone")
 )
+_date = datetime.date
+_date_from_timestamp = vars(_date)["fromtimestamp"]
 _UTCNOW_IS_DEPRECATED = (
     "datetime.datetime.utcnow() is deprecated and scheduled for removal in a future version. Use "
     "timezone-aware objects to represent datetimes in UTC: datetime.datetime.now(datetime.UTC)."
@@ -53,6 +58,8 @@ def _moment(execution: Execution) -> float:
 
 def now(cls: Any, tz: Any = None) -> Any:
     """Stands for ``datetime.datetime.now``."""
+    if tz is None:
+        _read_time_zone()
     execution = _in_virtual_time()
     if execution is None:
         return _now.__get__(None, cls)(tz)
@@ -69,22 +76,68 @@ def utcnow(cls: Any) -> Any:
     return _from_timestamp.__get__(None, cls)(_moment(execution), _utc).replace(tzinfo=None)
 
 
+def from_timestamp(cls: Any, timestamp: Any, tz: Any = None) -> Any:
+    """Stands for ``datetime.datetime.fromtimestamp``."""
+    if tz is None:
+        _read_time_zone()
+    return _from_timestamp.__get__(None, cls)(timestamp, tz)
+
+
+def timestamp(self: Any) -> Any:
+    """Stands for ``datetime.datetime.timestamp``."""
+    if self.tzinfo is None:
+        _read_time_zone()
+    return _timestamp(self)
+
+
+def as_time_zone(self: Any, tz: Any = None) -> Any:
+    """Stands for ``datetime.datetime.astimezone``."""
+    if tz is None or self.tzinfo is None:
+        _read_time_zone()
+    return _astimezone(self, tz)
+
+
+def date_from_timestamp(cls: Any, timestamp: Any, /) -> Any:
+    """Stands for ``datetime.date.fromtimestamp``."""
+    _read_time_zone()
+    return _date_from_timestamp.__get__(None, cls)(timestamp)
+
+
+_INSTEAD: dict[type, dict[str, Any]] = {
+    _datetime: {
+        "now": classmethod(now),
+        "utcnow": classmethod(utcnow),
+        "fromtimestamp": classmethod(from_timestamp),
+        "timestamp": timestamp,
+        "astimezone": as_time_zone,
+    },
+    _date: {"fromtimestamp": classmethod(date_from_timestamp)},
+}
+_ORIGINALS = {
+    class_: {name: vars(class_)[name] for name in instead} for class_, instead in _INSTEAD.items()
+}
+
+
 class DatePatches(Patches):
     """Patches, and with them those of ``datetime.datetime``."""
 
     def install(self) -> None:
         """See :class:`Patches`."""
         super().install()
-        put_into_closed(_datetime, {"now": classmethod(now), "utcnow": classmethod(utcnow)})
+        for class_, instead in _INSTEAD.items():
+            put_into_closed(class_, instead)
 
     def restore(self) -> None:
         """See :class:`Patches`."""
-        put_into_closed(_datetime, {"now": _now, "utcnow": _utcnow})
+        for class_, originals in _ORIGINALS.items():
+            put_into_closed(class_, originals)
         super().restore()
 
 
 def add_to(patches: Patches) -> None:
     """Add what ``time`` has that reads the clock if it is given no moment, and its other clocks."""
+    if hasattr(time, "tzset"):
+        patches.add(time, "tzset", _setting_time_zone(time.tzset))
     for name in ("localtime", "gmtime", "ctime"):
         patches.add(time, name, _of_a_moment(name))
     for name, given in (("asctime", 0), ("strftime", 1)):
@@ -96,10 +149,45 @@ def add_to(patches: Patches) -> None:
                 patches.add(time, full, _clock(full, nanoseconds))
 
 
+def _place_of_dates() -> Place:
+    name = "a date in local time"
+    code = _place_of_dates.__code__.replace(co_name=name, co_qualname=name)
+    return CALLABLE_PLACES.setdefault(name, Place((code, 0)))
+
+
+_DATES = _place_of_dates()
+
+
+_TIME_ZONE = "the time zone"
+_OF_TIME_ZONE = ("tzname", "timezone", "altzone", "daylight")
+
+
+def _read_time_zone() -> None:
+    if tell.active:
+        files.use_state(_TIME_ZONE, False, _DATES)
+
+
+def _setting_time_zone(real: Callable[[], None]) -> Callable[[], None]:
+    def tzset() -> None:
+        if tell.active:
+            tell.in_one_step(_DATES, _tell_time_zone_set)
+        real()
+
+    return tzset
+
+
+def _tell_time_zone_set() -> None:
+    files.use_state(_TIME_ZONE, True, _DATES)
+    for name in _OF_TIME_ZONE:
+        tell.item(vars(time), name, True, _DATES)
+
+
 def _of_a_moment(name: str) -> Callable[..., Any]:
-    real = getattr(time, name)
+    real, is_local = getattr(time, name), name != "gmtime"
 
     def function(seconds: Any = None, /) -> Any:
+        if is_local:
+            _read_time_zone()
         execution = _in_virtual_time() if seconds is None else None
         return real(seconds) if execution is None else real(_moment(execution))
 
@@ -110,6 +198,8 @@ def _of_a_local_time(name: str, given: int) -> Callable[..., Any]:
     real, local_time = getattr(time, name), time.localtime
 
     def function(*arguments: Any) -> Any:
+        if len(arguments) == given:
+            _read_time_zone()
         execution = _in_virtual_time() if len(arguments) == given else None
         if execution is None:
             return real(*arguments)

@@ -5,7 +5,6 @@ See :mod:`~bohrbug.runtime.threads.rewrite.lives`.
 
 from __future__ import annotations
 
-import gc
 from typing import TYPE_CHECKING, Any
 
 from bohrbug.model.operation import WRITE
@@ -13,7 +12,8 @@ from bohrbug.runtime.threads.control import controlled, is_unseen
 from bohrbug.runtime.threads.data.places import Place, PlaceSet
 from bohrbug.runtime.threads.data.sinks import AroundSink
 from bohrbug.runtime.threads.data.variables import Variables
-from bohrbug.runtime.threads.rewrite import hooks, lives
+from bohrbug.runtime.threads.last_task import SinkOfLastTask
+from bohrbug.runtime.threads.rewrite import lives, tell
 from bohrbug.runtime.threads.rewrite.named import Named
 from bohrbug.runtime.threads.task import ANNOUNCING
 
@@ -42,17 +42,18 @@ class Deaths(lives.Ending):
         self._points = points
         lives.tell_to(self)
 
-    def end(self) -> list[Place]:
-        """After the execution: the places that matter, see :func:`.lives.forget`."""
+    def end(self) -> tuple[list[Place], bool]:
+        """After the execution.
+
+        Returns:
+            The places that matter, see :func:`.lives.forget`; and whether what only waits for the
+            collector may be found through weak references: the next execution must not find it.
+        """
         lives.tell_to(None)
         were_watched = lives.are_watched()
         if were_watched and lives.were_let_go_at_once():
             self._execution.trace.uncontrolled.assume(_AT_ONCE)
-        found: list[Place] = [*lives.forget()]
-        if were_watched:
-            # The next execution would still find weakly what only waits for the collector.
-            gc.collect()
-        return found
+        return [*lives.forget()], were_watched
 
     def current(self) -> int:
         """See :class:`.lives.Ending`."""
@@ -68,8 +69,15 @@ class Deaths(lives.Ending):
     def begin(self) -> None:
         """See :class:`.lives.Ending`."""
         execution = self._execution
-        execution.sink = _SweepingSink(self, execution, self._variables, self._points)
-        hooks.set_sink(execution.sink)
+        before = execution.sink
+        if type(before) is SinkOfLastTask:
+            before.stand_before(self._sweeping(before.usual))
+        else:
+            execution.sink = self._sweeping(before)
+            tell.replace_sink(execution.sink)
+
+    def _sweeping(self, usual: Any) -> _SweepingSink:
+        return _SweepingSink(usual, self, self._execution, self._variables, self._points)
 
     def tell_unknown(self) -> None:
         """See :class:`.lives.Ending`."""
@@ -120,16 +128,23 @@ class _SweepingSink(AroundSink):
     swept for them.
 
     Parameters:
+        usual: the sink that is told next.
         deaths: of the execution.
-        execution: has the sink that is told next.
+        execution: the execution.
         variables: holds them.
         points: the places that are scheduling points.
     """
 
     def __init__(
-        self, deaths: Deaths, execution: Execution, variables: Variables, points: PlaceSet
+        self,
+        usual: Any,
+        deaths: Deaths,
+        execution: Execution,
+        variables: Variables,
+        points: PlaceSet,
     ) -> None:
-        super().__init__(execution.sink)
+        super().__init__(usual)
+        self.may_fall_silent = self._usual.may_fall_silent
         self._deaths = deaths
         self._execution = execution
         self._variables = variables
@@ -160,6 +175,8 @@ class _SweepingSink(AroundSink):
             not self._points
             or not self._usual.enabled
             or self._execution.current.joined == ANNOUNCING
+            # With a sink for the last task nobody gets here.
+            or self._execution.is_alone()
         ):
             return
         for life in lives.let_go_by(holder):

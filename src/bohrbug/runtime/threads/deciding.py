@@ -190,6 +190,12 @@ class Deciding:
             self.trace.defaults[step] = default.id
         return chosen
 
+    @property
+    def wanted(self) -> Choice | None:
+        """What the plan has next; ``None``: it leaves that open."""
+        step = len(self.rows)
+        return self._prefix[step] if step < self._prefix_length else None
+
     def may_fire_early(self) -> bool:
         """Whether timeouts may fire while a task can go on."""
         return not self._late_timeouts and not self.outside.alarm_set

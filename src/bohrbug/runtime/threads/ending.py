@@ -116,13 +116,17 @@ class Ending:
             execution.suspended -= 1
         self.decide(outcome)
 
-    def exceed_steps(self) -> None:
-        """The step limit is reached."""
+    def exceed_steps(self, comes_further: bool) -> None:
+        """The step limit is reached.
+
+        Parameters:
+            comes_further: it may be only long.
+        """
         if self.aftermath is not None:
             self.abort(None)
         else:
             outcome = self._execution.outside.idle_outcome()
-            outcome = outcome or self._explainer.step_limit(self._execution)
+            outcome = outcome or self._explainer.step_limit(self._execution, comes_further)
             self.decide(outcome, evict_root=True)
 
     def explain_idling(self, pollers: Collection[TaskId], is_certain: bool) -> Outcome | None:

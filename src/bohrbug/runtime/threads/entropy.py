@@ -18,10 +18,11 @@ from typing import Any
 from bohrbug.runtime.threads.control import controlled
 from bohrbug.runtime.threads.execution import Execution
 from bohrbug.runtime.threads.patches import Patches
-from bohrbug.runtime.threads.rewrite import hooks
+from bohrbug.runtime.threads.rewrite import tell
 from bohrbug.runtime.threads.rewrite.callables import CALLABLE_PLACES
 from bohrbug.runtime.threads.rewrite.place import Place
 from bohrbug.runtime.threads.settings import Settings
+from bohrbug.runtime.threads.temporary_names import NamesOfAnExecution
 
 patches = Patches()
 
@@ -88,8 +89,8 @@ _SEEDING = _place_of_seeding()
 def seed(self: Any, a: Any = None, version: int = 2) -> None:
     """Stands for ``random.Random.seed``."""
     execution = _seeded() if a is None else None
-    if hooks.active:
-        hooks.whole(self, True, _SEEDING)
+    if tell.active:
+        tell.whole(self, True, _SEEDING)
     if execution is not None:
         a = int.from_bytes(source.bytes_for(execution, 32), "little")
     _seed(self, a, version)
@@ -104,10 +105,6 @@ if _shared is not None:
     # Bound to the method when the module was imported.
     patches.add(random, "seed", _seed_the_shared_one)
 
-
-# Names drawn at random are the same in each execution, and those that earlier ones have left behind
-# are taken; newer C libraries say that 20 tries are enough.
-patches.add(tempfile, "TMP_MAX", max(tempfile.TMP_MAX, 1_000_000))
 
 _LAST = {
     "_last_timestamp": None,
@@ -132,7 +129,7 @@ def begin(settings: Settings) -> None:
     if settings.real_entropy:
         return
     _names_of_files.append(_tempfile.get("_name_sequence"))
-    _tempfile["_name_sequence"] = None
+    _tempfile["_name_sequence"] = NamesOfAnExecution()
     module = sys.modules.get("uuid")
     if module is None:
         return

@@ -12,6 +12,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from types import CodeType
 from typing import Any
 
 from greenlet import getcurrent, greenlet
@@ -90,6 +91,8 @@ class Execution(Deciding):
         nudged: it has done so.
         signals: those that wait for the root task, which stands for the main thread.
         visitor: called between two steps.
+        original: from code that was rewritten to what it was before.
+        looks_apart: see :class:`.SharedTestState`.
     """
 
     __slots__ = (
@@ -109,9 +112,11 @@ class Execution(Deciding):
         "interrupted",
         "interruptions",
         "logged_errors",
+        "looks_apart",
         "loops",
         "nudge",
         "nudged",
+        "original",
         "patience",
         "pool",
         "settings",
@@ -141,6 +146,8 @@ class Execution(Deciding):
         self.gil = self._minds_gil = conditions.gil
         self.sink: Any = None
         self._namespaces = shared.namespaces
+        self.original: Callable[[CodeType], CodeType] = shared.original
+        self.looks_apart = shared.looks_apart
         self._variables: dict[int, Names] = {}
         self._ends = Ends(self.root.id, self.rows)
         # Where attributes of primitives are read, by identity: see Inspecting.

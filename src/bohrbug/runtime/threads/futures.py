@@ -17,6 +17,7 @@ from bohrbug.runtime.threads.control import controlled
 from bohrbug.runtime.threads.execution import Execution
 from bohrbug.runtime.threads.handed_over import HandedOver
 from bohrbug.runtime.threads.interpreters import runs_elsewhere
+from bohrbug.runtime.threads.last_task import Company
 from bohrbug.runtime.threads.locks import RLock
 from bohrbug.runtime.threads.patches import Patches
 from bohrbug.runtime.threads.queues import SimpleQueue
@@ -239,6 +240,8 @@ def shutdown(self: Any, wait: bool = True, *, cancel_futures: bool = False) -> N
                 execution.perform(JOIN, worker.state, place, _has_ended(worker))
             else:
                 thread.join()
+        if Company.falls_silent:
+            Company.has_left(execution)
 
 
 class LastingExecutors:

@@ -108,7 +108,6 @@ class Idling:
         before = self._before
         ran = {row[1] for row in self._execution.rows[before.step if before else 0 :]}
         self._before = now = self._found(ran)
-        self._execution.clock.is_watched = True
         if before is None:
             return
         there = before.tasks.keys() & now.tasks.keys()

@@ -24,6 +24,7 @@ from bohrbug.runtime.threads import (
     stand_ins,
     thread_functions,
     thread_state,
+    timers,
     unraisable,
 )
 from bohrbug.runtime.threads.adoption import (
@@ -38,6 +39,7 @@ from bohrbug.runtime.threads.locks import RealLock, RealRLock, RLock, lock
 from bohrbug.runtime.threads.namespaces import with_subclasses
 from bohrbug.runtime.threads.patches import Patches
 from bohrbug.runtime.threads.queues import RealSimpleQueue, know_parts, wrap_simple_queue
+from bohrbug.runtime.threads.rewrite import made_before
 
 _names: tuple[str, ...] = PRIMITIVES
 if os.name == "posix":
@@ -76,7 +78,10 @@ class Installation:
 
     def __init__(self, extra: Iterable[Patches] = ()) -> None:
         # What stands for this hook calls it, so that references to it are not to be exchanged.
-        self._patches = (*_ALL, unraisable.patches, queue_items.patches, *extra)
+        self._patches = (
+            *(*_ALL, unraisable.patches, queue_items.patches, timers.patches),
+            *extra,
+        )
         self._depth = 0
         self._locals = thread_state.LocalSubclasses()
         self._adoption: Adoption | None = None
@@ -123,10 +128,14 @@ class Installation:
             shared = semaphores.types_of_semaphores(sys.modules)
             pool_class = process_pools.pool_class()
             pools = set(with_subclasses(pool_class)) if pool_class is not None else pools
+        made_before.forget()
         objects, holders, found = survey(
             [original for original, _ in functions],
             set(_WRAP),
-            {*executors, *queue_types, *pools, *shared, thread_state.Values, lock, RLock},
+            {
+                *(*executors, *queue_types, *pools, *shared, *made_before.TYPES),
+                *(thread_state.Values, lock, RLock),
+            },
             PASSED_OVER.union(_WRAPPERS),
             unchangeable_types(),
         )
@@ -141,6 +150,8 @@ class Installation:
                     pairs.append((obj, wrap(obj)))
             elif type(obj) in (thread_state.Values, lock, RLock) or type(obj) in queue_types:
                 continue
+            elif type(obj) in made_before.TYPES:
+                made_before.note(obj)
             elif type(obj) in executors:
                 futures.lasting_executors.add(obj)
             elif type(obj) in pools:

@@ -17,7 +17,7 @@ from bohrbug.runtime.threads.data.sinks import AroundSink
 from bohrbug.runtime.threads.data.variables import Variables
 from bohrbug.runtime.threads.deferred_signals import may_raise
 from bohrbug.runtime.threads.monitoring import RaceDetector
-from bohrbug.runtime.threads.rewrite import hooks
+from bohrbug.runtime.threads.rewrite import tell
 
 if TYPE_CHECKING:
     from bohrbug.runtime.threads.execution import Execution
@@ -47,7 +47,7 @@ class Interruptions:
         if not self._is_installed and execution.sink is not None:
             self._is_installed = True
             execution.sink = _InterruptingSink(execution.sink, self, self._variables)
-            hooks.set_sink(execution.sink)
+            tell.replace_sink(execution.sink)
 
     def begin(self) -> None:
         """A handler is about to run in the root task."""

@@ -13,6 +13,7 @@ from typing import Any
 from bohrbug.runtime.interrupts import Handlers
 from bohrbug.runtime.threads.control import controlled
 from bohrbug.runtime.threads.deferred_signals import announce_signal, defer_signal, handle_now
+from bohrbug.runtime.threads.exiting import end_by_signal
 from bohrbug.runtime.threads.late_patches import LatePatches
 from bohrbug.runtime.threads.synchronizers import place_of
 
@@ -50,6 +51,7 @@ def raise_signal(signalnum: int, /) -> None:
     """Stands for ``signal.raise_signal``."""
     announce_signal(place_of(_getframe(2)))
     if not interrupts(signalnum):
+        end_by_signal(signalnum)
         _real_raise_signal(signalnum)
         handle_now()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Iterable
 from types import CodeType
 
@@ -14,7 +15,7 @@ from bohrbug.runtime.threads.deaths import Deaths
 from bohrbug.runtime.threads.instrumentation import Instrumentation
 from bohrbug.runtime.threads.monitoring import RaceDetector
 from bohrbug.runtime.threads.points import AccessPoints
-from bohrbug.runtime.threads.rewrite import attributes, held, hooks
+from bohrbug.runtime.threads.rewrite import attributes, held, tell
 from bohrbug.runtime.threads.rewrite.discovery import Discovery
 from bohrbug.runtime.threads.rewrite.scope import Scope
 from bohrbug.runtime.threads.runtime import ThreadsRuntime
@@ -63,11 +64,13 @@ class LiveRuntime(ThreadsRuntime):
         self.level, self.discovers = Level.SYNC, False
         if self._watchdog is not None:
             self._watchdog.pause()
-        hooks.set_sink(None)
+        tell.set_sink(None)
         execution.sink = execution.nudge = self._spin_sink = None
         made_code.follow = None
         self._discovery.__exit__()
-        self._deaths.end()
+        _, are_left = self._deaths.end()
+        if are_left:
+            gc.collect()
         self._seen.clear()
         execution.forget_variables()
         self._instrumentation.restore()
@@ -93,7 +96,7 @@ class LiveRuntime(ThreadsRuntime):
             self._instrumentation.let_tell(self._points.are_in)
         # Frames that run already tell for as long as anybody listens.
         is_listening = bool(self._points.wanted) or not growth.quiet
-        hooks.set_sink(self.execution.sink if is_listening else None)
+        tell.set_sink(self.execution.sink if is_listening else None)
         # It may make tasks yield again that spin.
         self._spin_sink = None
 
@@ -126,7 +129,7 @@ class LiveRuntime(ThreadsRuntime):
         sink.enabled = True
         execution.detector = detector
         execution.sink = sink
-        hooks.set_sink(sink)
+        tell.set_sink(sink)
         return detector
 
     def found(self, detector: RaceDetector) -> frozenset[PlaceKey]:

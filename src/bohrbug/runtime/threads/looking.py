@@ -91,8 +91,16 @@ def _ask(name: str, place: Any) -> None:
         execution.trace.uncontrolled.assume(f"what {name} gave as it was")
 
 
+def _assume(what: str) -> None:
+    """Something is done of which nobody can tell what comes of it, now or later."""
+    execution = controlled()
+    if execution is not None:
+        execution.trace.uncontrolled.assume(what)
+
+
 Inspecting.tell = staticmethod(_inspect)
 Inspecting.ask = staticmethod(_ask)
+Inspecting.assume = staticmethod(_assume)
 
 
 def look_around(execution: Execution, frame: Any) -> None:

@@ -66,8 +66,13 @@ class Explainer(Protocol):
         """
         ...
 
-    def step_limit(self, execution: Execution) -> Outcome:
-        """The execution does not end."""
+    def step_limit(self, execution: Execution, comes_further: bool) -> Outcome:
+        """The execution does not end.
+
+        Parameters:
+            execution: the execution.
+            comes_further: it may be only long.
+        """
         ...
 
     def exception(self, execution: Execution, task: Task, error: BaseException) -> Outcome:

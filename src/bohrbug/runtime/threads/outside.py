@@ -47,6 +47,9 @@ BETWEEN_OWN_ENDS = 0.05
 LONGEST_PAUSE = 0.01
 """Seconds between two looks at what is waited for, at most."""
 
+LONGEST_PAUSE_BESIDE_OTHERS = 0.0005
+"""The same while another task could run, on which it may depend what is waited for."""
+
 LONGEST_JUMP = 0.1
 """Seconds of real time that are skipped in a copy, at most: nothing is likely to come meanwhile."""
 
@@ -291,6 +294,19 @@ class Outside:
             min(seconds, on_its_way), external_only=True, is_noted=False
         )
 
+    def others_can_run(self) -> bool:
+        """Whether another task than the running one could go on at once."""
+        execution = self._execution
+        execution.suspended += 1
+        try:
+            return any(
+                task.ready is None or task.ready()
+                for task in execution.alive
+                if task is not execution.current
+            )
+        finally:
+            execution.suspended -= 1
+
     def wait(self, seconds: float, external_only: bool, is_noted: bool = True) -> bool:
         """Wait in real time until a task is ready, a signal came or the execution is over.
 
@@ -370,9 +386,20 @@ class Glances:
     def __init__(self) -> None:
         self._pause = 0.0
 
-    def in_vain(self) -> None:
-        """Nothing has changed out there: give it time."""
-        _real_sleep(self._pause)
+    def in_vain(self, outside: Outside | None = None) -> None:
+        """Nothing has changed out there: give it time.
+
+        A task that polls while the schedule holds back another may do so for a whole time slice,
+        as the helper of a ``multiprocessing.Pool`` does while nobody takes a result: that is two
+        thousand looks.
+
+        Parameters:
+            outside: what surrounds the execution that looks, if one does.
+        """
+        pause = self._pause
+        if pause > LONGEST_PAUSE_BESIDE_OTHERS and outside is not None and outside.others_can_run():
+            pause = LONGEST_PAUSE_BESIDE_OTHERS
+        _real_sleep(pause)
         self._pause = min(self._pause * 2 + 0.0005, LONGEST_PAUSE)
 
     def rewarded(self) -> None:

@@ -57,6 +57,9 @@ GIL. Sooner it wakes up only if they wait."""
 STEP_SECONDS = 1e-5
 """How long a step takes in reality, when it matters whether a short sleep should be over."""
 
+ADVANCE_PART = 10
+"""The last one of so many parts of the steps that an execution may do shows whether it advances."""
+
 EXTENSIONS = 3
 """How often time passes, rather than that a livelock is declared, while tasks sleep."""
 

@@ -25,10 +25,13 @@ from bohrbug.runtime.threads.children import child_started, settle_children
 from bohrbug.runtime.threads.control import controlled, real_get_ident
 from bohrbug.runtime.threads.deferred_signals import announce_signal, defer_signal, handle_now
 from bohrbug.runtime.threads.execution import Execution
+from bohrbug.runtime.threads.exiting import end_by_signal
 from bohrbug.runtime.threads.io.pipes import with_pipe_file
 from bohrbug.runtime.threads.keyboard import interrupts
 from bohrbug.runtime.threads.late_patches import LatePatches
 from bohrbug.runtime.threads.outside import Glances
+from bohrbug.runtime.threads.rewrite import tell
+from bohrbug.runtime.threads.rewrite.callables import place_of_call
 from bohrbug.runtime.threads.stacks import is_own
 from bohrbug.runtime.threads.synchronizers import place_of
 from bohrbug.runtime.threads.task import TimeoutPolicy
@@ -110,16 +113,29 @@ def _init(self: Any, *args: Any, **kwargs: Any) -> None:
 @patches.method(_Popen, "_wait")
 def _wait(self: Any, timeout: float | None) -> Any:
     execution = controlled()
-    if execution is None or self.returncode is not None:
+    if execution is None:
+        return _popen_wait(self, timeout)
+    _tell_returncode(self)
+    if self.returncode is not None:
         return _popen_wait(self, timeout)
 
     def ended() -> bool:
-        settle_children()
-        return _popen_poll(self) is not None
+        if not hasattr(os, "waitid"):
+            return _popen_poll(self) is not None
+        # Others see that it has ended only once the task that waits goes on.
+        return self.returncode is not None or _is_there(os.P_PID, self.pid, os.WEXITED)
 
     if not _wait_for_child(execution, ended, timeout, place_of(_getframe(1))):
         raise subprocess.TimeoutExpired(self.args, timeout)  # type: ignore[arg-type]
-    return self.returncode
+    _tell_returncode(self)
+    return _popen_poll(self)
+
+
+def _tell_returncode(process: Any) -> None:
+    """It is set as soon as somebody waits or looks in vain no more, and read else."""
+    if tell.active:
+        place = place_of_call("Popen.returncode")
+        tell.attribute(process, "returncode", process.returncode is None, place)
 
 
 def _glance(look: Callable[[], Any], is_answer: Callable[[Any], bool]) -> Any:
@@ -129,7 +145,8 @@ def _glance(look: Callable[[], Any], is_answer: Callable[[Any], bool]) -> Any:
     if is_answer(found):
         _glances.rewarded()
         return found
-    _glances.in_vain()
+    execution = controlled()
+    _glances.in_vain(None if execution is None else execution.outside)
     return look()
 
 
@@ -137,6 +154,7 @@ def _glance(look: Callable[[], Any], is_answer: Callable[[Any], bool]) -> Any:
 def _poll(self: Any) -> Any:
     if controlled() is None:
         return _popen_poll(self)
+    _tell_returncode(self)
     return _glance(lambda: _popen_poll(self), lambda code: code is not None)
 
 
@@ -381,6 +399,7 @@ if hasattr(signal, "pthread_kill"):
         if execution is not None and any(task.ident == thread_id for task in execution.alive):
             if interrupts(signalnum):
                 return
+            end_by_signal(signalnum)
             thread_id = execution.root.ident
         _real_pthread_kill(thread_id, signalnum)
         handle_now()

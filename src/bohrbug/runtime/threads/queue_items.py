@@ -14,7 +14,7 @@ from bohrbug.runtime.threads.control import controlled
 from bohrbug.runtime.threads.execution import Execution
 from bohrbug.runtime.threads.namespaces import with_subclasses
 from bohrbug.runtime.threads.patches import Patches
-from bohrbug.runtime.threads.rewrite import hooks
+from bohrbug.runtime.threads.rewrite import tell
 from bohrbug.runtime.threads.rewrite.callables import CALLABLE_PLACES
 from bohrbug.runtime.threads.rewrite.place import Place
 from bohrbug.runtime.threads.task import JOINED
@@ -55,18 +55,18 @@ def _telling(original: Callable[..., Any]) -> Callable[..., Any]:
     def wrapper(self: Any, *args: Any) -> Any:
         execution = controlled()
         if execution is not None:
-            tell(execution, self, True)
+            tell_of(execution, self, True)
         return original(self, *args)
 
     return wrapper
 
 
-def tell(execution: Execution, queue: Any, is_write: bool) -> None:
+def tell_of(execution: Execution, queue: Any, is_write: bool) -> None:
     """The step of an operation on a queue reads its container as well, or changes it."""
     task = execution.current
     if (
         _LOOKED_INTO not in execution.namespaces
-        or not hooks.active
+        or not tell.active
         or not execution.rows
         or execution.is_alone()
     ):
@@ -74,7 +74,7 @@ def tell(execution: Execution, queue: Any, is_write: bool) -> None:
     inside, joined = task.inside, task.joined
     task.inside, task.joined = 0, JOINED
     try:
-        hooks.whole(queue.queue, is_write, _INSIDE)
+        tell.whole(queue.queue, is_write, _INSIDE)
     finally:
         task.inside, task.joined = inside, joined
 

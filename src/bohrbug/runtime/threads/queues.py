@@ -312,7 +312,7 @@ def _wrap_queue(name: str, kind: Any, ready: Callable[[Any], bool]) -> None:
             execution.perform(kind, state, place, lambda: ready(self))
             _note_gate(execution, self, False)
             if kind is INSPECT:
-                queue_items.tell(execution, self, False)
+                queue_items.tell_of(execution, self, False)
                 execution.observe(state, place)
         if type(self) not in _PLAIN_CLASSES:
             return _calling_program(execution, self, original, *args, **kwargs)

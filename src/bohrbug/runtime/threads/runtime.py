@@ -6,11 +6,11 @@ import gc
 import os
 from collections.abc import Callable, Collection, Iterable
 from contextlib import ExitStack
-from types import CodeType, FunctionType
+from types import CodeType
 from typing import Self
 
 from bohrbug.accelerator import native
-from bohrbug.model.conditions import Level, PlaceKey
+from bohrbug.model.conditions import Level, PlaceKey, place_key
 from bohrbug.model.outcome import UNMET, Race
 from bohrbug.model.plan import Plan
 from bohrbug.model.trace import Trace
@@ -42,26 +42,23 @@ from bohrbug.runtime.threads.data.variables import Variables
 from bohrbug.runtime.threads.deaths import Deaths
 from bohrbug.runtime.threads.execution import Execution
 from bohrbug.runtime.threads.foreign_greenlets import check_that_threads_are_controlled, note_hubs
+from bohrbug.runtime.threads.freezing import Freezing
 from bohrbug.runtime.threads.futures import lasting_executors
 from bohrbug.runtime.threads.handed_over import HandedOver, as_it_is
 from bohrbug.runtime.threads.installation import installation
 from bohrbug.runtime.threads.instrumentation import Instrumentation
 from bohrbug.runtime.threads.interruptions import Interruptions
+from bohrbug.runtime.threads.last_task import Company
 from bohrbug.runtime.threads.lone import SinkOfLoneTask
 from bohrbug.runtime.threads.loops.access_log import AccessLog
 from bohrbug.runtime.threads.loops.cancelling import never_met
 from bohrbug.runtime.threads.monitoring import Explainer, RaceDetector, Visitor, Watcher
+from bohrbug.runtime.threads.namespaces import with_subclasses
 from bohrbug.runtime.threads.points import AccessPoints
 from bohrbug.runtime.threads.resources import ResourceTable, VariableState
-from bohrbug.runtime.threads.rewrite import (
-    attributes,
-    callables,
-    held,
-    hooks,
-    orders,
-    unknown,
-)
+from bohrbug.runtime.threads.rewrite import attributes, callables, held, orders, tell, unknown
 from bohrbug.runtime.threads.rewrite.discovery import Discovery
+from bohrbug.runtime.threads.rewrite.methods_in_c import MadeBefore
 from bohrbug.runtime.threads.rewrite.named import Named
 from bohrbug.runtime.threads.rewrite.place import Place
 from bohrbug.runtime.threads.rewrite.scope import Scope
@@ -69,6 +66,7 @@ from bohrbug.runtime.threads.settings import Settings
 from bohrbug.runtime.threads.shared_test_state import SharedTestState
 from bohrbug.runtime.threads.unraisable import fall_silent, hear_again
 from bohrbug.runtime.threads.watchdog import Watchdog, lasting_watchdog
+from bohrbug.runtime.threads.young_garbage import OLDEST, YoungGarbage
 
 RARE_WATCHED = 40
 """How many executions of functions that few executions call are noticed."""
@@ -150,13 +148,19 @@ class ThreadsRuntime:
         self._races_over_awaits = races_over_awaits
         self._scope = scope
         self._instrumentation = Instrumentation(scope, breakers=False)
+        self._methods_in_c = MadeBefore()
         self._discovery = Discovery(original=lambda code: self._instrumentation.original(code))
         self._points = AccessPoints(self._instrumentation)
         # Entered while the functions are rewritten in another way than at first.
         self._otherwise = ExitStack()
         self._types = Types(is_synchronisation)
         self._shared = SharedTestState(
-            explainer, invariant, _END_HOOKS, thread_state.swap_running_loop, visitor=visitor
+            explainer,
+            invariant,
+            _END_HOOKS,
+            thread_state.swap_running_loop,
+            visitor=visitor,
+            original=lambda code: self._instrumentation.original(code),
         )
         self._thread_names = thread_functions.ThreadNames()
         self.execution: Execution | None = None
@@ -166,6 +170,8 @@ class ThreadsRuntime:
         self._finds = PlaceSet()
         self._watchdog: Watchdog | None = None
         self._collected = True
+        # Some of what the last execution has left may be found through weak references.
+        self._left_weakly_known = False
         self._is_one_thread = True
         # Tasks of an event loop may have shared something.
         self._has_company = False
@@ -176,7 +182,8 @@ class ThreadsRuntime:
         # Up to the second task of the first execution nobody has to see what is called; such an
         # execution has then shown what was called from there on.
         self._is_unseen, self._has_seen_half = begins_unseen, False
-        self._is_frozen = False
+        self._freezing = Freezing()
+        self._young_garbage = YoungGarbage()
         # Those that were called first in a later execution, and not in all.
         self._rare: list[CodeType] = []
         # Executions that called some of these, and were all watched for races.
@@ -201,28 +208,22 @@ class ThreadsRuntime:
         self._collected = gc.isenabled()
         heap.know_functions()
         if not self._is_unseen:
-            self._freeze(functions)
+            self._freezing.begin(len(self._instrumentation.codes), functions)
         # Else no other execution may follow, and what is frozen while it is in use, and garbage
         # soon, would pile up from test to test.
         del functions
         gc.disable()
+        self._young_garbage.begin()
         unknown.forget_assumptions()
         orders.forget()
+        if self.level is not Level.SYNC:
+            self._methods_in_c.exchange(with_subclasses(object))
         log_records.enter()
         HandedOver.telling = staticmethod(callables.instrumented_callable)
         HandedOver.entering = staticmethod(callables.GivenContext)
         if not self._is_unseen:
             self._enter_discovery()
         return self
-
-    def _freeze(self, functions: list[FunctionType] | None = None) -> None:
-        """What exists now is not looked at again by the collections between executions.
-
-        Parameters:
-            functions: see :func:`.heap.freeze`.
-        """
-        self._is_frozen = True
-        heap.freeze(functions)
 
     def _enter_discovery(self) -> None:
         if self.level is not Level.SYNC and not self._discovery.is_entered:
@@ -234,17 +235,16 @@ class ThreadsRuntime:
         self._finds = PlaceSet()
         if self._discovery.is_entered:
             self._discovery.__exit__()
-        if self._is_frozen:
+        if self._freezing.is_begun:
             # Cheap, as everything older is; otherwise it would pile up from test to test.
             gc.collect()
         hear_again()
         # Before the collector finds the frozen objects again, which need no scan.
         self._otherwise.close()
         self._instrumentation.restore()
+        self._methods_in_c.restore()
         attributes.forget_stored_names()
-        if self._is_frozen:
-            heap.unfreeze()
-            self._is_frozen = False
+        self._freezing.end()
         if native is not None:
             native.forget_shared()
         self._thread_names.close()
@@ -334,9 +334,9 @@ class ThreadsRuntime:
         if self._rewritten_alone:
             self._rewritten_alone.clear()
             self._has_seen_tasks = executed.has_learned = True
-        if calls:
+        if calls and self._freezing.is_begun:
             # The weak references that they made were not seen: the next execution would still
-            # find objects that only wait for the collector.
+            # find objects that only wait for the collector. After the first one, all are collected.
             gc.collect()
         fresh = instrumentation.rewrite(code for code, _ in calls)
         unfollowed = instrumentation.unfollowed(calls)
@@ -373,15 +373,20 @@ class ThreadsRuntime:
         make_watcher: MakeWatcher | None,
         breakers: bool,
     ) -> Executed:
-        if self.made and not self._is_frozen:
+        codes = len(self._instrumentation.codes)
+        if self.made and not self._freezing.is_begun:
             # With all that the first execution has left.
+            self._start_clean(self._young_garbage.generation())
+            self._freezing.begin(codes)
+        elif self._freezing.is_behind(codes, self.made):
             self._start_clean()
-            self._freeze()
+            self._freezing.go_on(codes)
         elif self._has_left_frames and not learn:
             self._start_clean()
-        elif self._settings.gc:
-            # Garbage of earlier executions is not to be collected in this one.
+        elif self._settings.gc or self._left_weakly_known:
+            # Garbage of earlier executions is not to be collected in this one, nor found weakly.
             gc.collect()
+        self._left_weakly_known = False
         conditions = plan.conditions
         if self.level is not Level.SYNC:
             self._tell_breakers(breakers or conditions.gil)
@@ -429,7 +434,9 @@ class ThreadsRuntime:
         if self._settings.cancel:
             for pattern in never_met(execution):
                 trace.uncontrolled.note(UNMET + pattern)
-        found = [] if deaths is None else deaths.end()
+        found: list[tuple[CodeType, int]] = []
+        if deaths is not None:
+            found, self._left_weakly_known = deaths.end()
         found += execution.inspected.values()
         if detector is not None:
             note_assumptions(trace, detector)
@@ -444,7 +451,8 @@ class ThreadsRuntime:
         points = self._points.find(found) if learn and found else _NO_POINTS
         if variables is not None:
             variables.clear()
-        if gc.get_count()[0] > MOST_YOUNG_OBJECTS:
+        # Before the next execution all are collected, if some may be found weakly.
+        if gc.get_count()[0] > MOST_YOUNG_OBJECTS and not self._left_weakly_known:
             gc.collect(1)
         self._is_one_thread = len(execution.all_tasks) == 1
         tasks = len(execution.all_tasks)
@@ -468,15 +476,18 @@ class ThreadsRuntime:
         """Where accesses are that matter, according to one execution."""
         return detector.racy_places if self.level is Level.RACY else detector.shared_places
 
-    def _start_clean(self) -> None:
+    def _start_clean(self, generation: int = OLDEST) -> None:
         """Before a replay: a failure is confirmed in the state in which it was found.
 
         Weak references still find what is reachable only from a traceback, or from a cycle that
         it is in.
+
+        Parameters:
+            generation: the oldest one in which executions have left something.
         """
         if self._let_go is not None:
             self._let_go()
-        gc.collect()
+        gc.collect(generation)
 
     def _make_accesses_visible(
         self, execution: Execution, variables: Variables, watcher: Watcher | None
@@ -500,13 +511,15 @@ class ThreadsRuntime:
             self._instrumentation.let_tell(None if all_tell else points.are_in)
         if self._is_unseen:
             sink = SinkOfLoneTask(sink, self._begin_to_see)
+        elif not self._settings.is_live:
+            Company.expect(len(self._instrumentation.codes), variables)
         execution.sink = sink
         execution.nudge = self._nudge
         self._spin_sink = None
         if not (self._instrumentation.codes or self._settings.is_live or self._is_unseen):
             # Nothing is rewritten yet: what spins now can't be seen, but found.
             execution.patience = FIRST_PATIENCE
-        hooks.set_sink(sink)
+        tell.set_sink(sink)
 
     def _begin_to_see(self) -> None:
         """The first execution is about to have a second task, or tasks of an event loop."""
@@ -557,7 +570,8 @@ class ThreadsRuntime:
             made_code.follow = None
             if watchdog is not None:
                 watchdog.release()
-            hooks.set_sink(None)
+            tell.set_sink(None)
+            Company.expect(0, None)
             leftovers.forget_all()
             for put_back in _AFTERWARDS:
                 put_back()
@@ -596,6 +610,10 @@ class ThreadsRuntime:
     def known_places(self) -> list[Place]:
         """All data accesses of the functions that are rewritten so far."""
         return self._instrumentation.places()
+
+    def known_functions(self) -> set[tuple[str, str, int]]:
+        """See :class:`~bohrbug.runtime.protocol.Discovering`; for :meth:`rewrite_named`."""
+        return {place_key(place)[:3] for place in self.known_places()}
 
     def rewrite_named(self, names: Collection[tuple[str, str, int]]) -> None:
         """Rewrite functions before they are called, see :class:`.Instrumentation`."""

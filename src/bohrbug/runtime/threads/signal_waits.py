@@ -18,6 +18,7 @@ from bohrbug.runtime.interposed import CONTROL, wrapped_alike
 from bohrbug.runtime.threads.control import controlled
 from bohrbug.runtime.threads.deferred_signals import handle_now, signals_of
 from bohrbug.runtime.threads.execution import Execution
+from bohrbug.runtime.threads.exiting import end_by_signal
 from bohrbug.runtime.threads.keyboard import interrupts
 from bohrbug.runtime.threads.late_patches import LatePatches
 from bohrbug.runtime.threads.processes import Deferring
@@ -49,6 +50,7 @@ def kill(pid: int, number: int, /) -> None:
         execution.perform(RAISE, signals_of(execution), place_of(_getframe(2)))
         if interrupts(number):
             return
+        end_by_signal(number)
     _real_kill(pid, number)
     handle_now()
 

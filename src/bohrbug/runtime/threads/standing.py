@@ -12,13 +12,25 @@ from functools import lru_cache
 from itertools import count
 from sys import _getframe
 from types import CodeType, FrameType, FunctionType, ModuleType
-from typing import Any
+from typing import Any, NamedTuple
 
 Standing = tuple[object, ...]
 """Equal for two yields if nothing that is looked at has changed in between."""
 
-Loop = tuple[int, int, bool]
-"""Its first and last instruction, and whether it ends by a condition, not with an iterator."""
+
+class Loop(NamedTuple):
+    """A loop of a function.
+
+    Parameters:
+        first: the offset of its first instruction.
+        last: that of its last one.
+        ends_by_condition: and not with an iterator.
+    """
+
+    first: int
+    last: int
+    ends_by_condition: bool
+
 
 PLAIN = frozenset({int, float, complex, bool, str, bytes, type(None)})
 _SEQUENCES = frozenset({list, tuple, deque})
@@ -67,7 +79,7 @@ def standing(
                 loop = _innermost_loop(outer.f_code, place)
                 if loop is not None:
                     # The loop is told by its end: its condition stands before it, too.
-                    place = loop[1]
+                    place = loop.last
                     anywhere_in_loop = False
             found += (outer.f_code, place)
             if outer.f_locals is not outer.f_globals:
@@ -103,21 +115,27 @@ def goes_round(code: CodeType, place: int) -> bool | None:
         ``None``: no loop is around it.
     """
     loop = _innermost_loop(code, place)
-    return None if loop is None else loop[2]
+    return None if loop is None else loop.ends_by_condition
 
 
 def _innermost_loop(code: CodeType, place: int) -> Loop | None:
-    around = [loop for loop in _loops_of(code) if loop[0] <= place <= loop[1]]
-    return min(around, key=lambda loop: loop[1] - loop[0]) if around else None
+    around = loops_around(code, place)
+    return around[-1] if around else None
+
+
+def loops_around(code: CodeType, place: int) -> list[Loop]:
+    """The loops in which an instruction is, the outermost first."""
+    around = [loop for loop in _loops_of(code) if loop.first <= place <= loop.last]
+    return sorted(around, key=lambda loop: loop.first - loop.last)
 
 
 @lru_cache(maxsize=1024)
 def _loops_of(code: CodeType) -> list[Loop]:
-    """The first and last instruction of each loop, and whether it ends by a condition."""
+    """The loops of a function."""
     instructions = list(dis.get_instructions(code))
     heads = {each.offset for each in instructions if each.opname == "FOR_ITER"}
     return [
-        (each.argval, each.offset, each.argval not in heads)
+        Loop(each.argval, each.offset, each.argval not in heads)
         for each in instructions
         # One without an interrupt belongs to an ``await``.
         if each.opcode in dis.hasjrel

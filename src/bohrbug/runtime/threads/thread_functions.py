@@ -42,6 +42,7 @@ from bohrbug.runtime.threads.interpreter import (
     INHERITS_CONTEXT,
     START_NAME,
 )
+from bohrbug.runtime.threads.last_task import Company
 from bohrbug.runtime.threads.lifecycle import run_prelude, spawn
 from bohrbug.runtime.threads.locks import wrap_lock
 from bohrbug.runtime.threads.looking import daemon_property, look_around, may_start_elsewhere
@@ -267,6 +268,8 @@ class ThreadHandle:
         execution.perform(
             JOIN, self._task.state, place_of(_getframe(1)), lambda: self._done, timeout
         )
+        if Company.falls_silent:
+            Company.has_left(execution)
 
 
 def _join_outside(execution: Execution, done: Callable[[], bool], timeout: float | None) -> None:
@@ -401,6 +404,8 @@ def _task_of(execution: Execution, thread: Any) -> Task | None:
 @patches.method(_Thread, "join")
 def _join(self: Any, timeout: float | None = None) -> None:
     if timeout is None and _join_in_c(self):
+        if Company.falls_silent:
+            Company.has_left(current.execution)
         return
     execution = controlled()
     if execution is None or not self._initialized:
@@ -423,6 +428,8 @@ def _join(self: Any, timeout: float | None = None) -> None:
                 execution.observe(joined.state, place_of(frame))
     else:
         execution.perform(JOIN, joined.state, place_of(frame), joined.has_ended, timeout)
+    if Company.falls_silent:
+        Company.has_left(execution)
     if joined.ended and joined.started_directly:
         # What the original would do now has been done at the end of the task.
         return
@@ -536,7 +543,7 @@ class ThreadNames:
         self._executors = -1
         if self._executor_counter is None:
             # Changing a class takes longer: it is done once, see close.
-            self._executor_counter = _Executor._counter
+            self._executor_counter = vars(_Executor)["_counter"]
             _Executor._counter = self._next_executor
 
     def _next_executor(self) -> int:

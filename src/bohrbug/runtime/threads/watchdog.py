@@ -53,6 +53,16 @@ DEBUGGERS = frozenset(
 """Modules with a frame on the stack while a person looks at the program."""
 
 
+WAITED = 2.0
+"""Real seconds without a timeout after which it is looked at whether the program waits in C."""
+
+LEAST_READINGS = 5
+"""How often it has asked for the time by then, if it waits until that has passed."""
+
+MOST_WORK = 0.25
+"""The share of that time for which it has used the processor, at most."""
+
+
 class Hang(TaskKilled):
     """Raised, by the watchdog, in a task that does not come to a scheduling point.
 
@@ -78,6 +88,8 @@ class _Seen:
         message: that it hangs, once it was ended for that; or "".
         periods: how often it was found to hang on after that.
         text: the call for help.
+        waiting: when the clock was looked at, the time of the processor by then, how many timeouts
+            had fired, and how often the program had asked for the time since the last of them.
     """
 
     watched: Callable[[], Execution | None] = _nothing
@@ -88,6 +100,7 @@ class _Seen:
     message: str = ""
     periods: int = 0
     text: str = ""
+    waiting: tuple[float, float, int, int] = (0.0, 0.0, 0, 0)
 
 
 class Watchdog:
@@ -205,6 +218,7 @@ class Watchdog:
         if execution is None or self._paused:
             seen.watched = _nothing
             return
+        self._look_at_clock(execution, seen, now)
         current = (len(execution.all_tasks), execution.steps, id(execution.current))
         patience = min(execution.patience, self._seconds)
         if execution is not seen.watched():
@@ -235,6 +249,26 @@ class Watchdog:
             seen.periods += 1
             # Code that swallows every exception may let the next one pass.
             self._raise(execution)
+
+    def _look_at_clock(self, execution: Execution, seen: _Seen, now: float) -> None:
+        """Let time pass where the program polls something in C until its own clock has advanced.
+
+        No step may be missing there, and no time of the processor is taken: else nothing would end
+        such an execution.
+        """
+        clock = execution.clock
+        worked = _real_process_time()
+        since, worked_before, jumps, readings = seen.waiting
+        is_same = execution is seen.watched() and clock.jumps == jumps
+        if is_same and now - since < WAITED:
+            return
+        seen.waiting = (now, worked, clock.jumps, clock.readings)
+        if (
+            is_same
+            and clock.readings - readings >= LEAST_READINGS
+            and worked - worked_before < (now - since) * MOST_WORK
+        ):
+            clock.follow_reality()
 
     def _end(self, execution: Execution, seconds: float) -> str:
         """End an execution as a hang, by an exception in its thread; the message."""

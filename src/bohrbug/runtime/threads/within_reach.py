@@ -101,7 +101,7 @@ def _entered(value: Any, kind: type, found: list[object]) -> Iterable[object]:
     It is told by its type what it is: proxies run code when they are asked for their class.
     """
     if kind is FunctionType:
-        if _is_of_library(value.__module__):
+        if is_of_library(value.__module__):
             return ()
         return (
             *(value.__closure__ or ()),
@@ -110,7 +110,7 @@ def _entered(value: Any, kind: type, found: list[object]) -> Iterable[object]:
         )
     if issubclass(kind, type):
         namespace = namespace_of(value)
-        return () if _is_of_library(namespace.get("__module__")) else namespace.values()
+        return () if is_of_library(namespace.get("__module__")) else namespace.values()
     if issubclass(kind, _NOT_ENTERED):
         return ()
     if _is_of_others(kind.__module__):
@@ -137,7 +137,8 @@ def _named_in(code: CodeType, variables: dict[str, Any]) -> list[object]:
     return [variables[name] for name in code.co_names if name in variables]
 
 
-def _is_of_library(module: object) -> bool:
+def is_of_library(module: object) -> bool:
+    """Whether a module, by its name, is one of the standard library or of a test framework."""
     root = str(module).partition(".")[0]
     return root in sys.stdlib_module_names or root in _OF_OTHERS
 

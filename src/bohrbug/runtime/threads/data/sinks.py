@@ -19,7 +19,7 @@ from bohrbug.runtime.threads.data.places import Place, PlaceSet
 from bohrbug.runtime.threads.data.shadows import Shadow
 from bohrbug.runtime.threads.data.variables import Running, Variables
 from bohrbug.runtime.threads.monitoring import AccessDetector
-from bohrbug.runtime.threads.rewrite import hooks
+from bohrbug.runtime.threads.rewrite import tell
 from bohrbug.runtime.threads.task import ANNOUNCING, JOINING, SEPARATE
 
 if TYPE_CHECKING:
@@ -34,6 +34,8 @@ class _Joining:
     enabled: bool
     _execution: Any
     _points: dict[int, Any]
+    # Nobody else than tasks that could be reordered makes what is told of matter.
+    may_fall_silent = True
 
     @property
     def passes_on(self) -> bool:
@@ -41,7 +43,7 @@ class _Joining:
         return self.enabled
 
     def join(self, place: Place) -> bool:
-        """What is told from here on is one step; see :func:`.hooks.in_one_step`."""
+        """What is told from here on is one step; see :func:`.tell.in_one_step`."""
         if not self.enabled or id(place) not in self._points or is_unseen():
             return False
         task = self._execution.current
@@ -65,6 +67,9 @@ class AroundSink:
     Parameters:
         usual: the other one.
     """
+
+    # Whether, with a single task left, what is told makes no difference.
+    may_fall_silent = False
 
     def __init__(self, usual: Any) -> None:
         self._usual = usual
@@ -284,12 +289,12 @@ class SpinSink:
         """Called in another thread; too often, and nobody changes what the task spins on."""
         self._nudges += 1
         if self._nudges <= MOST_NUDGES:
-            hooks.set_sink(self)
+            tell.replace_sink(self)
 
     def _yield(self, place: Any) -> None:
         if is_unseen():
             return
-        hooks.set_sink(self._usual)
+        tell.replace_sink(self._usual)
         execution = self._execution
         if execution.current.inside or execution.atomic or execution.suspended:
             return

@@ -185,6 +185,20 @@ class Variables:
                 owner.let_go()
                 owner.object = None
 
+    def let_go_of_unnamed(self) -> None:
+        """Let go of the held objects that nobody has asked a name for.
+
+        All that is known of them comes before whatever will be accessed from now on.
+        """
+        held = self._held
+        dropped = [owner for owner in held.values() if owner.name is None]
+        for owner in dropped:
+            del held[owner.identity], self.owners[owner.identity]
+        for owner in dropped:
+            owner.let_go()
+            owner.object = None
+        self.sweep()
+
     def clear(self) -> None:
         """Forget all objects, at the end of the execution.
 
