@@ -41,18 +41,25 @@ SUITES = (
     Suite("blinker==1.9.0"),
     Suite("boltons==26.2.0"),
     Suite("cachetools==8.0.2"),
+    Suite("click==8.5.1"),
     Suite("dogpile.cache==1.5.0", ("tests/cache/test_region.py", "tests/test_lock.py")),
+    Suite("itsdangerous==2.2.0"),
     Suite("janus==2.0.0"),
+    Suite("jinja2==3.1.6"),
+    Suite("markdown-it-py==4.3.0"),
+    Suite("mistune==3.4.0"),
     Suite("more-itertools==11.2.1"),
+    Suite("pluggy==1.7.0", ("testing",)),
     Suite("pyee==13.0.1"),
+    Suite("sqlparse==0.6.1"),
     Suite("tenacity==9.2.1"),
     Suite("toolz==1.2.0", ("toolz",)),
     Suite("wrapt==2.5.2"),
 )
 
 NEEDED = (
-    "cloudpickle hypothesis mako pympler pytest-asyncio pytest-cov pytest-trio tornado trio twisted"
-    " typeguard"
+    "cloudpickle freezegun hypothesis mako pympler pytest-asyncio pytest-cov pytest-regressions"
+    " pytest-trio tornado trio twisted typeguard"
 )
 """What the tests import beside the libraries."""
 

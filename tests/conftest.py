@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests.selection import FAST, files_of, in_default_run, is_for_all
 from tests.simulated import forget_machines
 
 _BOHRBUG = importlib.util.find_spec("bohrbug")
@@ -20,24 +21,6 @@ assert _BOHRBUG is not None
 assert _BOHRBUG.origin is not None
 SOURCE = Path(_BOHRBUG.origin).parent.parent
 """Where the Bohrbug under test is imported from: this checkout, or an installation of it."""
-
-FAST = {
-    "unit": (
-        *("aftermath", "aligned_policy", "alone", "checking", "decisions", "enabledness"),
-        *("estimates", "filtering", "happens_before", "idents", "in_python", "machine"),
-        *("minimisation", "mutants", "numbering", "orderings", "policies", "primitives"),
-        *("races", "reads_from_draws", "recorded", "repeating", "restarts"),
-        *("scheduled_accesses", "scheduling", "search_random", "search_systematic"),
-        *("semaphores", "store", "verdicts", "wakeup_tree"),
-    ),
-    "property": ("deciders_by_definition",),
-    "native": ("scheduling",),
-}
-"""By folder the files whose tests are marked ``fast``, but for those that are marked ``slow``.
-
-They hold the rules of scheduling: nearly all mutants of tests/mutants.toml are killed by them.  All
-of them together take less than 50 s of processor time.
-"""
 
 # How fast the machine is says nothing of the code.
 settings.register_profile(
@@ -66,13 +49,31 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     return WorkStealingScheduling(config, log)
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark the tests of :data:`FAST`."""
-    folder = Path(__file__).parent
-    files = {folder / name / f"test_{file}.py" for name in FAST for file in FAST[name]}
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add ``--part``."""
+    parser.addoption(
+        "--part",
+        choices=("default", "rest", "all"),
+        default="default",
+        help="which part of the tests is run, where neither files nor -m select some: by default "
+        "one of less than ten minutes; the rest; or all",
+    )
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Mark the tests of :data:`~.selection.FAST`, and leave out those of the other part."""
+    fast = files_of(FAST)
     for item in items:
-        if item.path in files and item.get_closest_marker("slow") is None:
+        if item.path in fast and item.get_closest_marker("slow") is None:
             item.add_marker("fast")
+    part = config.getoption("--part")
+    if part == "all" or not is_for_all(config):
+        return
+    kept, left_out = [], []
+    for item, is_default in zip(items, in_default_run(items), strict=True):
+        (kept if is_default == (part == "default") else left_out).append(item)
+    items[:] = kept
+    config.hook.pytest_deselected(items=left_out)
 
 
 @pytest.fixture(scope="module", autouse=True)

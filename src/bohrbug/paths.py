@@ -20,7 +20,11 @@ def display_path(filename: str) -> str:
         return filename
     # A compiler joins its folder and what it was given: /a/b/../c.
     normal = os.path.normpath(filename)
-    here = _getcwd()
+    try:
+        here = _getcwd()
+    except FileNotFoundError:
+        # The program has removed its folder.
+        return normal
     whole = os.path.normpath(os.path.join(here, normal))
     below = here if here.endswith(os.sep) else here + os.sep
     is_below = os.path.normcase(whole).startswith(os.path.normcase(below))

@@ -220,8 +220,9 @@ OPTIONS: tuple[Option, ...] = (
         "memory",
         str,
         "Native programs: memory is sequentially consistent (sc), or stores wait in their task's"
-        " buffer, as on x86 (tso).",
-        ("sc", "tso"),
+        " buffer, as on x86 (tso), or loads of atomics may see older values, as C11 allows"
+        " (relaxed).",
+        ("sc", "tso", "relaxed"),
         is_native=True,
     ),
     Option(

@@ -158,6 +158,15 @@ CASES = [
         columns=100,
     ),
     Case(
+        f"{HOW_TO}/native-programs.md",
+        "Atomics with relaxed, acquire and release",
+        before=(
+            f"{CC} -O1 -fsanitize=thread -o message_passing {NATIVE}/message_passing.c",
+            "bohrbug run --quiet --memory relaxed -- ./message_passing",
+        ),
+        columns=100,
+    ),
+    Case(
         f"{HOW_TO}/replay-and-debug.md",
         "After an edit",
         programs={

@@ -150,7 +150,11 @@ def test_by_the_rules_of_the_gil_nothing_happens_that_it_prevents(
 
 def test_by_the_rules_of_the_gil_the_others_are_found(folder: Folder) -> None:
     folder.write("shop.py", CHECK_THEN_ACT)
-    done = run(folder, "--interpreter", "gil", "shop.py")
+    # Real threads promise nothing: on a busy machine, one run in some fifty finds nothing.
+    for seed in range(3):
+        done = run(folder, "--interpreter", "gil", "--seed", str(seed), "shop.py")
+        if done.code != 0:
+            break
     assert done.code == 1, done.err
     assert "two of them" in done.err
     assert "free-threaded" not in done.err

@@ -275,3 +275,30 @@ def test_what_gevent_has_patched_runs_once_and_says_so(folder: Folder) -> None:
     done = folder.bohrbug("run", "test_patched.py:test_one")
     assert done.code == 2
     assert "test_patched.py:test_one can't be explored: gevent.monkey has replaced" in done.err
+
+
+def test_what_measures_time_is_run_as_always(folder: Folder) -> None:
+    """Virtual time stands still: pytest-benchmark would go round for ever."""
+    folder.write(
+        "pytest_benchmark.py",
+        """
+        import time
+        import pytest
+
+        @pytest.fixture
+        def benchmark():
+            def measure(function):
+                rounds, taken = 1, 0.0
+                while taken < 1e-4:
+                    begin = time.perf_counter()
+                    for _ in range(rounds):
+                        function()
+                    taken = time.perf_counter() - begin
+                    rounds *= 2
+            return measure
+        """,
+    )
+    folder.write("test_speed.py", "def test_it(benchmark): benchmark(list)\n")
+    done = folder.pytest("--bohrbug", "-p", "pytest_benchmark", "-rA")
+    assert "1 passed" in done.out, done.out
+    assert "the fixture benchmark measures real time" in done.out

@@ -103,12 +103,37 @@ def test_colour(folder: Folder) -> None:
     assert "\x1b[" not in folder.pytest("--bohrbug", NO_COLOR="1").out
 
 
+def test_a_suite_without_concurrent_tests_loads_no_search(folder: Folder) -> None:
+    """Nor what reduces, explains and shows failures, however long its tests take."""
+    folder.write(
+        "test_modules.py",
+        """
+        import sys
+        def test_takes_longer_than_progress_waits():
+            for _ in range(8_000_000):
+                pass
+        def test_modules():
+            rare = ("search.registry", "search.dpor", "exploration.minimisation.causes")
+            rare += ("exploration.follow_up", "exploration.parallel", "report.text", "report.html")
+            assert not {f"bohrbug.{name}" for name in rare} & set(sys.modules)
+        """,
+    )
+    done = folder.pytest("--bohrbug", "-p", "no:xdist")
+    assert done.code == 0, done.out
+    assert "2 tests explored" in done.out
+
+
 def test_nothing_is_loaded_without_the_option(folder: Folder) -> None:
     folder.write(
         "test_modules.py",
         """
         import sys, threading, _thread
         def test_modules():
+            # So does freezegun.
+            for module in list(sys.modules.values()):
+                if module.__name__.startswith("bohrbug"):
+                    for name in dir(module):
+                        getattr(module, name)
             loaded = {"greenlet", "bytecode", "rich", "click"} & set(sys.modules)
             assert not loaded
             ours = {name for name in sys.modules if name.startswith("bohrbug")}

@@ -99,7 +99,7 @@ def test_a_test_that_holds_says_so(folder: Folder) -> None:
         "test_alone PASSED (holds: one schedule: the test never has a choice between tasks"
         in done.out
     )
-    assert "2 tests explored, 1 of them with several tasks" in done.out
+    assert "2 tests explored, 1 of them with a choice between tasks" in done.out
     assert "verdicts: holds: 2" in done.out
     assert not folder.reproductions()
 

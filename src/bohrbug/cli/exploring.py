@@ -43,8 +43,8 @@ from bohrbug.platforms.threads.replaying import replay
 from bohrbug.platforms.threads.sights import sights_in_replay
 from bohrbug.report.progress import ProgressLine
 from bohrbug.report.text import render_result
+from bohrbug.runtime.protocol import Discovering
 from bohrbug.runtime.threads.foreign_greenlets import NotControlledError
-from bohrbug.runtime.threads.runtime import ThreadsRuntime
 from bohrbug.settings import (
     BY_NAME,
     OPTIONS,
@@ -270,7 +270,7 @@ def _look_at_first_execution(explorer: Explorer, clean: CleanProcess) -> None:
     promises_nothing = result.verdict.kind in (VerdictKind.FAILED, VerdictKind.INCONCLUSIVE)
     if promises_nothing or result.tasks < 2 or explorer.options.races == "ignore":
         return
-    if not isinstance(runtime, ThreadsRuntime) or not runtime.discovers:
+    if not isinstance(runtime, Discovering) or not runtime.discovers:
         return
     with suppress(OSError, KeyboardInterrupt), TemporaryDirectory() as folder:
         file = Path(folder) / f"exploration{QUESTION}"

@@ -18,6 +18,7 @@ from bohrbug.api import check_test
 from bohrbug.exploration.store import SUFFIX
 from bohrbug.paths import display_path
 from bohrbug.platforms.threads.coroutine_functions import as_test
+from bohrbug.runtime.threads.exiting import Exiting
 
 
 class ProgramError(ValueError):
@@ -79,11 +80,14 @@ class Script:
         namespace = vars(self._module)
         namespace.clear()
         namespace.update(self._fresh)
+        Exiting.may_succeed = True
         try:
             self._body()
         except SystemExit as error:
             if error.code not in (None, 0):
                 raise
+        finally:
+            Exiting.may_succeed = False
 
     @property
     def codes(self) -> tuple[types.CodeType, ...]:

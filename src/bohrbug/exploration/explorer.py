@@ -387,10 +387,14 @@ class Explorer:
 
     def _may_go_on(self) -> bool:
         """Whether there is more time, now that the budget is spent."""
-        ask, strategy = self._surroundings.more_seconds, self.strategy
+        ask = self._surroundings.more_seconds
         if ask is None or self.options.seconds is None:
             return False
-        seconds = ask(isinstance(strategy, Noticing) and strategy.shows_new)
+        shows_new = False
+        if self._proposed:
+            strategy = self.strategy
+            shows_new = isinstance(strategy, Noticing) and strategy.shows_new
+        seconds = ask(shows_new)
         if seconds:
             self.spending.prolong(seconds)
             self.options = replace(self.options, seconds=self.options.seconds + seconds)
@@ -463,6 +467,8 @@ class Explorer:
         tell = self._surroundings.progress
         if tell is not None and now - self._shown > 0.1:
             self._shown = now
+            # A long test with one task is never searched: nothing is loaded for that.
+            strategy = self.strategy if self._proposed else None
             tell(
                 Progress(
                     self.result.executions + more,
@@ -470,8 +476,8 @@ class Explorer:
                     self.spending.spent,
                     len(self.result.failures),
                     len(self.findings.races),
-                    self.strategy.progress(),
-                    estimate_of(self.strategy),
+                    "" if strategy is None else strategy.progress(),
+                    estimate_of(strategy),
                 )
             )
 

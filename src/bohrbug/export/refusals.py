@@ -5,6 +5,7 @@ from __future__ import annotations
 from bohrbug.model.operation import (
     CHOOSE,
     EXECUTE,
+    OLDER_VALUE,
     SIGNAL,
     TRIO_RUN,
     Operation,
@@ -83,6 +84,8 @@ def _reason_of(operation: Operation, value: Choice) -> str | None:
             return None
         if isinstance(value, int) and cancelled_task(operation.resource, value) is not None:
             return "it cancels a task by choice, which nobody does in an ordinary program"
+        if operation.resource == OLDER_VALUE:
+            return "a load sees an older value, which is up to the processor"
         return "it lets a call fail, which nobody does in an ordinary program"
     if operation.kind in (EXECUTE, SIGNAL):
         return f"it has an operation ({operation.kind.name}) that can't be held up by pausing"

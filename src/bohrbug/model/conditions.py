@@ -24,6 +24,8 @@ SC = "sc"
 """Memory is sequentially consistent."""
 TSO = "tso"
 """Total store order: a task's stores reach memory later, in their order (x86)."""
+RELAXED = "relaxed"
+"""Memory is as C11 has it: loads of atomics may see older stores, as their memory orders allow."""
 
 
 class Level(str, Enum):
@@ -53,7 +55,8 @@ class Conditions:
         origin: names the process; part of the ids of objects older than the execution, which
             another process may meet in another order.
         memory: ``sc``: memory is sequentially consistent; ``tso``: each task has a store buffer, as
-            processors of the x86 family have it.
+            processors of the x86 family have it; ``relaxed``: loads of atomics may see older
+            stores, as far as C11 allows.
     """
 
     points: frozenset[PlaceKey] = frozenset()

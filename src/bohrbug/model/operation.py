@@ -188,6 +188,9 @@ def is_fault(resource: ResourceId) -> bool:
 SPURIOUS_WAKE = fault_id("wake")
 """That a wait for a condition variable ends by itself, although nobody has signalled."""
 
+OLDER_VALUE = fault_id("older value")
+"""Of the data choices by which a load of an atomic sees an older store than the newest, 0."""
+
 _CANCEL = _FAULT + "cancel "
 
 

@@ -154,18 +154,8 @@ def step_limit_outcome(trace: Trace, test_has_ended: bool) -> Outcome:
     steps = len(trace)
     words = _who_repeats(trace, repeating)
     if _only_takes_and_releases(trace, repeating):
-        if test_has_ended:
-            unfinished = "threads still run after the end of the test,"
-            advice = "join them without a timeout"
-        else:
-            unfinished = "not finished"
-            advice = "raise max_steps"
-        return Outcome(
-            OutcomeKind.STEP_LIMIT,
-            f"{unfinished} after {steps:,} steps, and nothing shows whether it ever ends: {words}, "
-            f"which take and release a lock. If it is only long: {advice}, or give it less to do",
-            repeating=repeating,
-        )
+        what = f"nothing shows whether it ever ends: {words}, which take and release a lock"
+        return _unfinished(trace, test_has_ended, what, repeating)
     if test_has_ended:
         return Outcome(
             OutcomeKind.LEAK,
@@ -176,6 +166,48 @@ def step_limit_outcome(trace: Trace, test_has_ended: bool) -> Outcome:
         OutcomeKind.LIVELOCK,
         f"not finished after {steps:,} steps: {words}",
         repeating=repeating,
+    )
+
+
+def unfinished_outcome(trace: Trace, test_has_ended: bool, why: str) -> Outcome:
+    """An execution is past its step limit, and comes further all the time: it may be only long.
+
+    Parameters:
+        trace: the execution.
+        test_has_ended: only threads that it has left behind go on.
+        why: what shows that it comes further.
+    """
+    return _unfinished(trace, test_has_ended, f"it still comes further: {why}", ())
+
+
+def _unfinished(
+    trace: Trace, test_has_ended: bool, what: str, repeating: tuple[int, ...]
+) -> Outcome:
+    if test_has_ended:
+        unfinished = "threads still run after the end of the test,"
+        advice = "join them without a timeout"
+    else:
+        unfinished = "not finished"
+        advice = "raise max_steps"
+    return Outcome(
+        OutcomeKind.STEP_LIMIT,
+        f"{unfinished} after {len(trace):,} steps, and {what}. If it is only long: {advice}, "
+        "or give it less to do",
+        repeating=repeating,
+    )
+
+
+def too_many_tasks_outcome(trace: Trace, most: int) -> Outcome:
+    """An execution has started more threads than can be kept.
+
+    Parameters:
+        trace: the execution.
+        most: how many it may start.
+    """
+    return Outcome(
+        OutcomeKind.STEP_LIMIT,
+        f"not finished after {len(trace):,} steps, in which it has started more than {most:,} "
+        "threads, the most that an execution may: give it less to do",
     )
 
 

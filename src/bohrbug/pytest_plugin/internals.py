@@ -286,6 +286,18 @@ def is_hypothesis_test(item: pytest.Function) -> bool:
     return bool(getattr(item.function, "is_hypothesis_test", False))
 
 
+def measures_time(item: pytest.Function) -> bool:
+    """Whether pytest-benchmark, or pytest-codspeed, finds out how long something takes."""
+    definitions = item._fixtureinfo.name2fixturedefs.get("benchmark")
+    if not definitions:
+        return False
+    module = str(definitions[-1].func.__module__).partition(".")[0]
+    session = getattr(item.config, "_benchmarksession", None)
+    return module in ("pytest_benchmark", "pytest_codspeed") and not getattr(
+        session, "disabled", False
+    )
+
+
 def report_representation(text: str, path: str, line: int, message: str) -> ExceptionChainRepr:
     """A text in the form in which pytest, pytest-xdist and JUnit files want failures."""
     location = ReprFileLocation(path, line, message)

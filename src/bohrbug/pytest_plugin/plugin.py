@@ -118,6 +118,8 @@ class BohrbugPlugin:
             return f"{type(item).__name__} is not a Python function"
         if internals.is_hypothesis_test(item):
             return "hypothesis draws other examples in each execution"
+        if internals.measures_time(item):
+            return "the fixture benchmark measures real time"
         return async_items.why_as_always(item) or why_not_controlled() or None
 
     # -- other plugins -----------------------------------------------------------------

@@ -136,7 +136,7 @@ class Summary:
         if self.tests or not known:
             explored = f"{plural(self.tests, 'test')} explored"
             if self.concurrent < self.tests:
-                explored += f", {self.concurrent:,} of them with several tasks"
+                explored += f", {self.concurrent:,} of them with a choice between tasks"
             executions = plural(self.executions, "execution")
             reporter.line(f"{explored}: {executions} in {seconds_in_words(self.seconds)}")
         if self.unchanged:

@@ -15,6 +15,7 @@ from bohrbug.model.operation import (
     END,
     EXIT,
     JOIN,
+    OLDER_VALUE,
     RESUME,
     SLEEP,
     SPURIOUS_WAKE,
@@ -204,7 +205,10 @@ def _faults(trace: Trace, names: Names) -> str:
     made = [_fault(trace, step, names) for step in trace.faults()]
     if not made:
         return ""
-    if all(trace.operations[step].resource == SPURIOUS_WAKE for step in trace.faults()):
+    kinds = {trace.operations[step].resource for step in trace.faults()}
+    if kinds == {OLDER_VALUE}:
+        return f" It needs {' and '.join(made)}, as C11 allows with these memory orders."
+    if kinds == {SPURIOUS_WAKE}:
         return (
             f" It needs {' and '.join(made)}, which POSIX allows: whoever waits for a condition "
             "variable has to look again at what it waits for, in a loop."
@@ -221,6 +225,8 @@ def _fault(trace: Trace, step: int, names: Names) -> str:
         return f"task {names.task(task)} is cancelled while it waits{place}"
     if trace.operations[step].resource == COLLECTION:
         return f"a garbage collection in task {names.task(trace.tasks[step])}{place}"
+    if trace.operations[step].resource == OLDER_VALUE:
+        return f"a load in task {trace.tasks[step]}{place} that {words}"
     return f"{words} in task {trace.tasks[step]}{place}"
 
 

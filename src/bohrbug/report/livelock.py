@@ -21,9 +21,9 @@ def repeating_in_words(trace: Trace, repeating: Sequence[int], names: Names) -> 
     who = f"task {tasks[0]}" if len(tasks) == 1 else f"{len(tasks)} tasks"
     steps = f"{len(repeating)} step{'s' if len(repeating) != 1 else ''}"
     waiting = sorted(task for task in trace.final_pending if task not in tasks)
-    text = f"These {steps} of {who} repeat, and nothing that they read changes."
+    text = f"These {steps} of {who} repeat, and nothing that was seen of them changes."
     if len(repeating) == 1:
-        text = f"This step of {who} repeats, and what it reads does not change."
+        text = f"This step of {who} repeats, and nothing that was seen of it changes."
     if waiting and len(waiting) <= 4:
         text += f" Meanwhile {', '.join(f'task {names.task(task)}' for task in waiting)}"
         text += " waits." if len(waiting) == 1 else " wait."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import islice
@@ -31,6 +32,12 @@ NEIGHBOURS = 3
 
 MOST_TASKS = 50
 """Tasks whose operations on one resource are paired with one on it: those that came last."""
+
+MOST_STEPS = 10_000
+"""Steps at the end of an execution whose operations are paired with those before them."""
+
+MOST_PAIRS = 50_000
+"""Pairs of an execution that are looked at: the last ones."""
 
 _LIFE = {SPAWN, BEGIN, END, JOIN}
 
@@ -62,7 +69,8 @@ def conflicting_pairs(trace: Trace) -> Iterator[tuple[Event, Event]]:
 
     Each is paired with the last :data:`NEIGHBOURS` before it of each other task.  What tasks
     were about to do when the execution ended comes after all that was done.  Of steps that repeat
-    until the end only the first round counts.
+    until the end only the first round counts, and of a long execution only the last
+    :data:`MOST_STEPS` steps, with what came before each.
 
     Parameters:
         trace: the execution.
@@ -78,11 +86,12 @@ def conflicting_pairs(trace: Trace) -> Iterator[tuple[Event, Event]]:
             yield from conflicting[-NEIGHBOURS:]
 
     touched = _touched(trace)
-    for step, event in enumerate(events[: sum(trace.rounds())]):
+    last = sum(trace.rounds())
+    for step, event in enumerate(events[:last]):
         # A choice acts on nothing, and what goes on behind a release decides nothing more.
         if event is None or trace.operations[step].kind in (CHOOSE, CONTINUE):
             continue
-        for resource, is_write in touched[step]:
+        for resource, is_write in touched[step] if step >= last - MOST_STEPS else ():
             for other in before(event, resource, is_write):
                 yield other, event
         for resource, is_write in touched[step]:
@@ -95,6 +104,10 @@ def conflicting_pairs(trace: Trace) -> Iterator[tuple[Event, Event]]:
     for event in pending_events(trace).values():
         for other in before(event, event.resource, event.kind.is_write):
             yield other, event
+
+
+def _last_pairs(trace: Trace) -> deque[tuple[Event, Event]]:
+    return deque(conflicting_pairs(trace), maxlen=MOST_PAIRS)
 
 
 def rank_of(
@@ -182,7 +195,7 @@ class Candidates:
         self._last = {task: step for step, task in enumerate(trace.tasks)}
         for waiting in trace.final_pending:
             self._last.pop(waiting, None)
-        self.of_failing = tuple(self._take([Ordering(*pair) for pair in conflicting_pairs(trace)]))
+        self.of_failing = tuple(self._take([Ordering(*pair) for pair in _last_pairs(trace)]))
 
     def _take(self, orderings: list[Ordering]) -> list[Ordering]:
         fresh = {
@@ -231,7 +244,7 @@ class Candidates:
         Returns:
             The orderings that are new.
         """
-        pairs = list(conflicting_pairs(trace))
+        pairs = _last_pairs(trace)
         turned = [self._turned(*pair) for pair in pairs]
         # What was done here may have been given up there, as its timeout fired.
         turned += [

@@ -48,12 +48,14 @@ def segments_of(trace: Trace) -> list[Segment]:
     return [(task, len(list(steps))) for task, steps in groupby(tasks)]
 
 
-def _values(trace: Trace, start: int = 0, dropped: Collection[int] = ()) -> TaskValues:
-    """The values of data choices from a step on; 0 for the dropped ones."""
+def _values(
+    trace: Trace, start: int = 0, dropped: Collection[int] = (), left_out: int | None = None
+) -> TaskValues:
+    """The values of data choices from a step on; 0 for the dropped ones, none for one left out."""
     values: dict[TaskId, list[int]] = {}
     for step in sorted(trace.arities):
         value = trace.choices[step]
-        if step >= start and isinstance(value, int):
+        if step >= start and step != left_out and isinstance(value, int):
             made = 0 if step in dropped else value
             values.setdefault(trace.tasks[step], []).append(made)
     return tuple((task, tuple(made)) for task, made in values.items())
@@ -154,9 +156,8 @@ def minimise(
         best, best_cost = candidate, candidate_cost
         return True
 
-    if faults := best.faults():
-        # Perhaps it fails without them.
-        better(Plan((), Segments(tuple(segments_of(best)), _values(best, dropped=faults))))
+    if best.faults():
+        _drop_faults(lambda: best, better, left)
     if has_switches and best_cost[1] > FEW:
         _drop_many(lambda: best, better, left)
     # Most of many tasks have nothing to do with it: leave out halves of them, quarters, ...
@@ -188,6 +189,31 @@ def minimise(
                 improved, in_vain = True, 0
                 break
     return best
+
+
+def _drop_faults(best: Callable[[], Trace], better: Callable[[Plan], bool], left: Budget) -> None:
+    """Take away the faults that the failure does not need: all of them, else one after the other.
+
+    Parameters:
+        best: the failing execution with the fewest faults so far.
+        better: executes a plan, and tells whether that gave a better one.
+        left: what may be spent.
+    """
+
+    def works(values: TaskValues) -> bool:
+        return better(Plan((), Segments(tuple(segments_of(best())), values)))
+
+    if works(_values(best(), dropped=best().faults())):
+        return
+    needed = 0
+    while 1 < len(best().faults()) > needed and not left.is_spent():
+        # The last ones first: what comes before a fault is as it was with it.
+        fault = best().faults()[-1 - needed]
+        # Without it there may be one choice less: a loop that waits for a value ends.
+        if not works(_values(best(), dropped=[fault])) and not works(
+            _values(best(), left_out=fault)
+        ):
+            needed += 1
 
 
 def _drop_many(best: Callable[[], Trace], better: Callable[[Plan], bool], left: Budget) -> None:

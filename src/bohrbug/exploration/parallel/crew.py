@@ -442,6 +442,6 @@ def _how(code: int) -> str:
     if code >= 0:
         return f"ended with exit code {code}"
     try:
-        return f"was ended by the signal {signal.Signals(-code).name}"
+        return f"died of {signal.Signals(-code).name}"
     except ValueError:
-        return f"was ended by the signal {-code}"
+        return f"died of signal {-code}"

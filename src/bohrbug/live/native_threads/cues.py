@@ -168,17 +168,17 @@ class Cues:
     # -- what is told ----------------------------------------------------------------------
 
     def attribute(self, owner: object, name: str, is_write: bool, place: Place) -> None:
-        """See :class:`~bohrbug.runtime.threads.rewrite.hooks.AccessSink`."""
+        """See :class:`~bohrbug.runtime.threads.rewrite.tell.AccessSink`."""
         if self._window is not None:
             self._at(place, place[0], Access(owner, Part.ATTRIBUTE, name, is_write))
 
     def item(self, owner: object, key: object, is_write: bool, place: Place) -> None:
-        """See :class:`~bohrbug.runtime.threads.rewrite.hooks.AccessSink`."""
+        """See :class:`~bohrbug.runtime.threads.rewrite.tell.AccessSink`."""
         if self._window is not None:
             self._at(place, place[0], Access(owner, Part.ITEM, key, is_write))
 
     def whole(self, owner: object, is_write: bool, place: Place) -> None:
-        """See :class:`~bohrbug.runtime.threads.rewrite.hooks.AccessSink`."""
+        """See :class:`~bohrbug.runtime.threads.rewrite.tell.AccessSink`."""
         # Stand-ins of ours, such as those for the lives of objects, are no objects of the program.
         if self._window is not None and not type(owner).__module__.startswith("bohrbug."):
             self._at(place, place[0], Access(owner, Part.WHOLE, None, is_write))

@@ -20,7 +20,7 @@ from bohrbug.live.native_threads.harm import Harm
 from bohrbug.live.native_threads.options import NativeThreadsOptions
 from bohrbug.live.native_threads.standstill import Frames, Standstill
 from bohrbug.live.native_threads.windows import Windows
-from bohrbug.runtime.threads.rewrite import hooks
+from bohrbug.runtime.threads.rewrite import tell
 
 
 @dataclass(slots=True)
@@ -105,7 +105,7 @@ class _Run:
     def _forget(self) -> None:
         """A child process has no thread of ours: nothing is delayed there."""
         self._cues.close()
-        hooks.set_sink(None)
+        tell.set_sink(None)
 
     def _left(self, error: BaseException, whose: str, is_shown: bool) -> None:
         self._note(harms.of_exception(error, whose, is_shown))

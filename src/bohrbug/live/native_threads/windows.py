@@ -16,7 +16,7 @@ from bohrbug.live.native_threads.options import NativeThreadsOptions
 from bohrbug.live.native_threads.priorities import Priorities
 from bohrbug.live.native_threads.standstill import LOOK_EVERY, Standstill
 from bohrbug.runtime.threads.instrumentation import Instrumentation
-from bohrbug.runtime.threads.rewrite import hooks
+from bohrbug.runtime.threads.rewrite import tell
 from bohrbug.runtime.threads.rewrite.discovery import Discovery
 from bohrbug.runtime.threads.rewrite.scope import Scope
 
@@ -176,7 +176,7 @@ class Windows:
         if wanted is not None:
             # It is asked about functions only while all of them tell.
             self._instrumentation.let_tell(wanted)
-        hooks.set_sink(self._cues)
+        tell.set_sink(self._cues)
         self._cues.open(window)
         ended = closing.wait(window.ends - began, PAUSE[1] if window.priorities is None else 0.0)
         if is_ambush:
@@ -185,7 +185,7 @@ class Windows:
 
     def _close(self, window: Window) -> None:
         self._cues.close()
-        hooks.set_sink(None)
+        tell.set_sink(None)
         self._instrumentation.let_tell(_nobody)
         if window.priorities is not None and window.cues:
             self._length = window.cues

@@ -24,9 +24,12 @@ from bohrbug.monitors.outcomes import (
     resource_of,
     step_limit_outcome,
     stuck_outcome,
+    too_many_tasks_outcome,
+    unfinished_outcome,
     waiting_cycle,
 )
 from bohrbug.runtime.policies import Asked
+from bohrbug.runtime.threads.advancing import MOST_TASKS
 from bohrbug.runtime.threads.execution import Execution
 from bohrbug.runtime.threads.kept_errors import kept_by_now
 from bohrbug.runtime.threads.loops.awaiting import awaiting
@@ -105,9 +108,15 @@ class ThreadExplainer:
         # Who is alone may look for what comes from outside.
         return None
 
-    def step_limit(self, execution: Execution) -> Outcome:
+    def step_limit(self, execution: Execution, comes_further: bool) -> Outcome:
         """The execution does not end although its scheduling is fair."""
-        return step_limit_outcome(execution.trace, execution.ending.root_is_exiting)
+        test_has_ended = execution.ending.root_is_exiting
+        if len(execution.all_tasks) > MOST_TASKS:
+            return too_many_tasks_outcome(execution.trace, MOST_TASKS)
+        if comes_further:
+            why = "a for loop goes on to its next element, or tasks are started"
+            return unfinished_outcome(execution.trace, test_has_ended, why)
+        return step_limit_outcome(execution.trace, test_has_ended)
 
     def exception(self, execution: Execution, task: Task, error: BaseException) -> Outcome:
         """An exception left a task; a timeout may have led past a deadlock of others."""

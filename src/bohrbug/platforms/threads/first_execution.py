@@ -14,12 +14,11 @@ from pathlib import Path
 
 from bohrbug.exploration.figures import RaceKey, race_key
 from bohrbug.exploration.options import ExploreOptions
-from bohrbug.model.conditions import place_key
 from bohrbug.model.outcome import Race, RacePattern
 from bohrbug.model.plan import Plan
 from bohrbug.monitors.race_classes import pattern_of
 from bohrbug.platforms.threads.platform import runtime_of
-from bohrbug.runtime.threads.runtime import ThreadsRuntime
+from bohrbug.runtime.protocol import Discovering
 
 _STANDARD = os.path.dirname(os.__file__) + os.sep
 
@@ -27,7 +26,7 @@ QUESTION = ".first"
 """What the names of files end with that :func:`write_question` writes."""
 
 
-def write_question(file: Path, runtime: ThreadsRuntime, known: Iterable[RaceKey]) -> None:
+def write_question(file: Path, runtime: Discovering, known: Iterable[RaceKey]) -> None:
     """Write what :func:`has_other_races` needs to know of an exploration.
 
     Parameters:
@@ -35,8 +34,8 @@ def write_question(file: Path, runtime: ThreadsRuntime, known: Iterable[RaceKey]
         runtime: knows which functions the test calls.
         known: the data races that were seen.
     """
-    functions = {place_key(place)[:3] for place in runtime.known_places()}
-    question = {"functions": sorted(functions), "known": [repr(key) for key in known]}
+    functions = sorted(runtime.known_functions())
+    question = {"functions": functions, "known": [repr(key) for key in known]}
     file.write_text(json.dumps(question))
 
 

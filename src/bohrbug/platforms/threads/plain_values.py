@@ -44,7 +44,7 @@ def shown(value: Any) -> str:
 
 def is_telling(value: Any) -> bool:
     """Whether a value says something of what a program does: no module, class or function."""
-    return not isinstance(value, ModuleType | type | FunctionType | BuiltinFunctionType)
+    return not issubclass(type(value), ModuleType | type | FunctionType | BuiltinFunctionType)
 
 
 def _shown(value: Any, depth: int) -> str:
