@@ -72,6 +72,48 @@ def beside_a_loop_that_waits() -> None:
     together(ping, pong)
 
 
+def in_loops_that_count() -> None:
+    first, second = threading.Event(), threading.Event()
+    first.set()
+
+    def ping() -> None:
+        number = 0
+        while number < ROUNDS:
+            turns(first, second)
+            number += 1
+
+    def pong() -> None:
+        left = ROUNDS
+        while left:
+            turns(second, first)
+            left -= 1
+
+    together(ping, pong)
+
+
+def in_a_comprehension() -> None:
+    first, second = threading.Event(), threading.Event()
+    first.set()
+
+    def ping() -> None:
+        [turns(first, second) for _ in range(ROUNDS)]
+
+    together(ping, ping_of(second, first))
+
+
+def in_a_coroutine_that_counts() -> None:
+    async def main() -> None:
+        low, names = 0, ["a"] * 10 * ROUNDS
+        while names and low + 1 <= len(names):
+            await asyncio.sleep(0)
+            low += 1
+
+    async def both() -> None:
+        await asyncio.gather(main(), main())
+
+    asyncio.run(both())
+
+
 def starts_threads() -> None:
     while True:
         together(lambda: None)
@@ -112,7 +154,10 @@ def starts_coroutines() -> None:
         in_jobs,
         beside_a_loop_that_waits,
         starts_threads,
+        in_loops_that_count,
+        in_a_comprehension,
         in_coroutines,
+        in_a_coroutine_that_counts,
         starts_coroutines,
     ],
     ids=lambda program: program.__name__,
@@ -156,9 +201,40 @@ def for_loops_within_another() -> None:
     together(ping, ping_of(second, first))
 
 
+def counts_its_tries() -> None:
+    first, second = threading.Event(), threading.Event()
+    first.set()
+
+    def ping() -> None:
+        tries = 0
+        while not first.wait(0) or tries >= 0:
+            turns(first, second)
+            tries += 1
+
+    together(ping, ping_of(second, first))
+
+
+def counts_away_from_its_end() -> None:
+    first, second = threading.Event(), threading.Event()
+    first.set()
+
+    def ping() -> None:
+        number = 1
+        while number > 0:
+            turns(first, second)
+            number += 1
+
+    together(ping, ping_of(second, first))
+
+
 @pytest.mark.parametrize(
     "program",
-    [waits_within_a_for_loop, for_loops_within_another],
+    [
+        waits_within_a_for_loop,
+        for_loops_within_another,
+        counts_its_tries,
+        counts_away_from_its_end,
+    ],
     ids=lambda program: program.__name__,
 )
 def test_what_goes_round_in_a_loop_without_an_end_is_one(program: Callable[[], None]) -> None:

@@ -114,7 +114,9 @@ class ThreadExplainer:
         if len(execution.all_tasks) > MOST_TASKS:
             return too_many_tasks_outcome(execution.trace, MOST_TASKS)
         if comes_further:
-            why = "a for loop goes on to its next element, or tasks are started"
+            why = (
+                "a loop goes on to its next element or counts towards its end, or tasks are started"
+            )
             return unfinished_outcome(execution.trace, test_has_ended, why)
         return step_limit_outcome(execution.trace, test_has_ended)
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import ast
 import gc
-import linecache
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from itertools import repeat
@@ -17,6 +16,7 @@ from typing import Any, NamedTuple
 
 from bohrbug.model.operation import Site
 from bohrbug.runtime.threads.loops.coroutines import coroutines_of
+from bohrbug.runtime.threads.source_statements import statements_around
 
 _EXIT = "__aexit__"
 
@@ -65,33 +65,13 @@ def _managers(referents: list[Any]) -> Iterator[Any]:
 @lru_cache(maxsize=256)
 def _lines_entered(code: CodeType, line: int) -> tuple[int, ...]:
     """The lines of the ``async with`` statements around a line of a function, from outside."""
-    source = "".join(linecache.getlines(code.co_filename))
-    try:
-        tree = ast.parse(source)
-    except (SyntaxError, ValueError):
-        return ()
     found: list[int] = []
-    for node in ast.walk(tree):
-        if not isinstance(node, ast.AsyncFunctionDef):
-            continue
-        first = min([node.lineno, *(each.lineno for each in node.decorator_list)])
-        if first == code.co_firstlineno and node.name == code.co_name:
-            found = list(_around(node.body, line))
-    return tuple(found)
-
-
-def _around(body: list[ast.stmt], line: int) -> Iterator[int]:
-    for statement in body:
-        if not statement.lineno <= line <= (statement.end_lineno or statement.lineno):
-            continue
-        if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-            return
+    for statement in statements_around(code, line):
         if isinstance(statement, ast.AsyncWith):
             is_within = line >= statement.body[0].lineno
-            for item in statement.items:
-                if is_within or item.context_expr.lineno <= line:
-                    yield item.context_expr.lineno
-        for name in ("body", "orelse", "handlers", "finalbody", "cases"):
-            for part in getattr(statement, name, []):
-                inner = [part] if isinstance(part, ast.stmt) else getattr(part, "body", [])
-                yield from _around(inner, line)
+            found += [
+                item.context_expr.lineno
+                for item in statement.items
+                if is_within or item.context_expr.lineno <= line
+            ]
+    return tuple(found)

@@ -44,6 +44,10 @@ from bohrbug.runtime.threads.rewrite.classes import namespace_of
 MOST_OBJECTS = 1_000
 """Objects that are looked at for one callback; where there are more, they are out of bounds."""
 
+MOST_REFERENCES = 5_000
+"""References that are still to be followed at a time, be it to numbers that lead nowhere: for each
+step of a loop all of them are followed again."""
+
 
 class OutOfBounds(Exception):
     """A callback gets to what may lead anywhere."""
@@ -177,6 +181,8 @@ class Reach:
             if len(self.seen) > MOST_OBJECTS or _tells_of_its_end(value):
                 raise OutOfBounds
             self._enter(value, kind)
+            if len(waiting) > MOST_REFERENCES:
+                raise OutOfBounds
         if self._has_loop and self._attributes & (set(dir(self._loop)) - _OF_LOOPS):
             raise OutOfBounds
 
