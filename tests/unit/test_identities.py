@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import concurrent.futures
 import copy
 import ctypes
+import functools
 import gc
 import os
 import subprocess
@@ -481,3 +483,27 @@ def test_functions_that_make_a_pointer_of_an_id_get_an_address() -> None:
 
     result = bohrbug.explore(test, executions=3)
     assert not result.failures, result.failures
+
+
+@needs_accelerator
+def test_tasks_of_a_loop_come_in_the_order_of_the_first_execution() -> None:
+    orders = []
+
+    async def group() -> None:
+        asyncio.get_running_loop().create_task(asyncio.sleep(100))
+        await asyncio.sleep(100)
+
+    async def main() -> None:
+        groups = [asyncio.create_task(group()) for _ in range(6)]
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        # The hashes of some are alike, so that the order shows in which they were put into the set.
+        orders.append([hash(task) for task in asyncio.all_tasks()])
+        # So many that the set in which asyncio keeps all tasks gets larger.
+        await asyncio.gather(*[asyncio.sleep(0) for _ in range(100)])
+        assert len(groups) == 6
+
+    explore = functools.partial(bohrbug.explore, executions=4, strategy="random", predict=0)
+    explore(lambda: asyncio.run(main()), async_order="fifo")
+    assert len(orders) > 1
+    assert orders[1:] == orders[:1] * (len(orders) - 1)

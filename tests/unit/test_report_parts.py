@@ -86,6 +86,35 @@ def test_resources_made_at_one_place_are_numbered() -> None:
     assert names.origin("0:1") == "bank.py:9"
 
 
+def test_resources_of_one_name_are_numbered_as_a_reader_meets_them() -> None:
+    ids = {
+        "0:2": "Lock Account.lock",
+        "0:1": "Lock Account.lock",
+        "0.1:0.owner": "Account.owner",
+        "0:0.balance": "Account.balance",
+        "0.1:0.balance": "Account.balance",
+        "0:3[*]": "list rows",
+        "0:3['a']": "list rows['a']",
+        "0.2:0['a']": "list rows['a']",
+    }
+    trace = Trace(
+        operations=[Operation(SET, id) for id in ids],
+        resources={id: Resource(id, "variable", label) for id, label in ids.items()},
+    )
+    names = Names(trace)
+    assert [names.short_resource(id) for id in ids] == [
+        "Lock Account.lock #1",
+        "Lock Account.lock #2",
+        # All variables of one object have its number, even if only one has such a variable.
+        "Account.owner #1",
+        "Account.balance #2",
+        "Account.balance #1",
+        "list rows #1",
+        "list rows['a'] #1",
+        "list rows['a'] #2",
+    ]
+
+
 def test_given_labels_are_kept() -> None:
     trace = lost_update().trace
     trace.resources["0:0.balance"] = Resource("0:0.balance", "variable", "config['a (b)']")

@@ -32,6 +32,7 @@ from bohrbug.report.naming import Names
 from bohrbug.report.sleepers import sleep_ended_by
 from bohrbug.report.sources import source_line
 from bohrbug.report.stories import LIFE, Story, TaskSteps, stories
+from bohrbug.report.wording import plural
 
 _SECONDS = re.compile(r"(?:timeout\s*=|\b(?:wait|join|sleep)\()\s*(\d+(?:\.\d+)?|\.\d+)\s*[,)]")
 
@@ -400,7 +401,7 @@ def explain(
     opening = f"{example} " if as_example else f"{verb} when "
     text = opening + "; and then ".join(clauses[:limit])
     if len(clauses) > limit:
-        text += f"; and {len(clauses) - limit} more preemptions, marked below"
+        text += f"; and {plural(len(clauses) - limit, 'more preemption')}, marked below"
     data = _data_choices(trace, names)
     return f"{text}, {data}.{faults}" if data else f"{text}.{faults}"
 

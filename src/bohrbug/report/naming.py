@@ -113,6 +113,8 @@ _WITHOUT_RESOURCE = {
 }
 _WITHOUT_RESOURCE |= {"buffer", "fence"}
 _TASK = re.compile(r"0(\.\d+)*")
+_PART = re.compile(r"(\.[^\W\d]\w*|\[.+\])$")
+"""Behind the id of an object, which of its variables it is: an attribute or an item."""
 _PRIVATE = re.compile(r"\w+\._([A-Z]\w*?)__(?=\w*[^\W_])(?!\w*__\b)")
 """What ``self.__name`` in a class becomes: ``Derived._Class__name``."""
 _GENERATED_NAME = re.compile(r"^(.*?)\s*\((.+)\)$")
@@ -159,7 +161,9 @@ class Names:
         if resources:
             self._resources = ChainMap(trace.resources, dict(resources))
         places = {operation.place for operation in trace.operations}
-        used = {operation.resource for operation in trace.operations}
+        # In the order in which a reader meets them, by which those of one name are numbered.
+        seen = dict.fromkeys(operation.resource for operation in trace.operations)
+        used = set(seen)
         for operation in trace.final_pending.values():
             places.add(operation.place)
             used.add(operation.resource)
@@ -175,7 +179,8 @@ class Names:
         files = {site.filename for site in self._places.values() if site is not None}
         files.update(site.filename for site in _sites(trace.outcome))
         files.update(site.filename for site in extra)
-        described = {id: self._resources[id] for id in used if id in self._resources}
+        seen.update(dict.fromkeys(sorted(used - seen.keys(), key=_natural)))
+        described = {id: self._resources[id] for id in seen if id in self._resources}
         files.update(r.created.filename for r in described.values() if r.created is not None)
         self._short = ShortNames(files)
         # What was made before the exploration is called as where it is used.
@@ -192,20 +197,24 @@ class Names:
         self, described: dict[ResourceId, Resource]
     ) -> dict[ResourceId, tuple[str, str]]:
         """For each resource its name, and the place of its making where the name lacks it."""
-        found = {id: self._label(described[id]) for id in sorted(described, key=_natural)}
+        found = {id: self._label(resource) for id, resource in described.items()}
         alike = Counter(found.values())
-        sharing: dict[tuple[str, str], list[ResourceId]] = {}
+        sharing: dict[tuple[str, str], dict[str, int]] = {}
+        owners: dict[ResourceId, tuple[dict[str, int], str]] = {}
         for id, label in found.items():
             resource = described[id]
             if alike[label] > 1 and resource.created is None and resource.label == resource.type:
                 # The one name of several is that of a parameter, say: it tells nobody which.
-                label = resource.type, ""
-            sharing.setdefault(label, []).append(id)
+                label = found[id] = resource.type, ""
+            name, owner = _owner(label[0], id)
+            numbers = sharing.setdefault((name, label[1]), {})
+            numbers.setdefault(owner, len(numbers) + 1)
+            owners[id] = numbers, owner
         labels: dict[ResourceId, tuple[str, str]] = {}
-        for (name, where), ids in sharing.items():
-            for number, id in enumerate(ids, 1):
-                numbered = len(ids) > 1 and name != ANY_CHILD
-                labels[id] = (f"{name} #{number}" if numbered else name, where)
+        for id, (name, where) in found.items():
+            numbers, owner = owners[id]
+            numbered = len(numbers) > 1 and name != ANY_CHILD
+            labels[id] = (f"{name} #{numbers[owner]}" if numbered else name, where)
         return labels
 
     def _label(self, resource: Resource) -> tuple[str, str]:
@@ -398,6 +407,19 @@ class Names:
             return words
         # In a sentence the place of the operation follows; a second one is too much.
         return f"{words} {self.short_resource(operation.resource)}"
+
+
+def _owner(name: str, id: ResourceId) -> tuple[str, str]:
+    """What a variable belongs to, by name and by id: all variables of an object have its number.
+
+    Of other resources it is their own name and id.
+    """
+    if id.endswith("[*]"):  # a container as a whole
+        return name, id[:-3]
+    match = _PART.search(id)
+    if match is None or not name.endswith(match[0]):
+        return name, id
+    return name.removesuffix(match[0]), id.removesuffix(match[0])
 
 
 def _natural(id: str) -> tuple[tuple[int, str], ...]:

@@ -98,6 +98,16 @@ class _QuietSets(LatePatches):
             found.__class__ = _QUIET[type(found)]
             found._remove = _unseen(found._remove)
 
+    def begin(self) -> None:
+        """Before an execution: nothing tells how many elements the ones before it had.
+
+        A set that was large stays so, and its size decides in which order its elements come: those
+        that ``asyncio.run`` cancels at its end, say.
+        """
+        for found, cls, _ in self._changed:
+            if cls is weakref.WeakSet:
+                found.data = set(found.data)
+
     def restore(self) -> None:
         """See :class:`Patches`."""
         for found, cls, remove in self._changed:

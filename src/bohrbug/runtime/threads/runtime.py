@@ -24,6 +24,7 @@ from bohrbug.runtime.threads import (
     leftovers,
     log_records,
     made_code,
+    quiet_sets,
     replaced_builtins,
     thread_functions,
     thread_state,
@@ -550,6 +551,7 @@ class ThreadsRuntime:
         replaced_builtins.begin()
         identities.begin(self._settings.is_service)
         lasting_executors.begin()
+        quiet_sets.patches.begin()
         self._thread_names.begin()
         entropy.begin(self._settings)
         log_records.begin()
