@@ -9,9 +9,12 @@ from pathlib import Path
 import pytest
 
 from bohrbug.exploration.result import Failure
+from bohrbug.model.cause import Strength
 from bohrbug.model.function_name import without_parameters
 from bohrbug.model.operation import Site
 from bohrbug.model.site import site_of
+from bohrbug.report.cause import cause_in_words
+from bohrbug.report.naming import Names
 from bohrbug.runtime.posix.symbols import Module, demangled
 from tests.native.exploring import explored
 
@@ -84,3 +87,17 @@ def test_sources_that_were_changed_after_the_build_are_told(tmp_path: Path) -> N
     for number, file in enumerate((older, newer, str(tmp_path / "gone.c"))):
         module.place(number)._site = Site(file, 1, "main")
     assert module.newer_sources() == {newer}
+
+
+def test_a_cause_speaks_of_a_lock_whoever_comes_to_it_first(native_build: Build) -> None:
+    (failure,) = explored(native_build("checked_first.c")).failures
+    cause = failure.cause
+    assert cause is not None
+    assert cause.strength is Strength.EXACT
+    words = cause_in_words(cause, failure.trace, Names(failure.trace))
+    # Both have looked before either of them sets it.
+    assert {(o.first.occurrence, o.second.occurrence) for o in cause.orderings} == {(1, 2)}
+    assert {o.first.task for o in cause.orderings} == {"0.1", "0.2"}
+    # Where that is, too.
+    assert "(checked_first.c:11)" in words
+    assert "(checked_first.c:16)" in words

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import threading
+from collections import Counter
 
 import pytest
 
 from bohrbug.exploration.minimisation import candidates
 from bohrbug.exploration.minimisation.budget import Budget
-from bohrbug.exploration.minimisation.candidates import NEIGHBOURS, conflicting_pairs
+from bohrbug.exploration.minimisation.candidates import (
+    NEIGHBOURS,
+    Candidates,
+    conflicting_pairs,
+)
 from bohrbug.exploration.minimisation.causes import find_cause
 from bohrbug.exploration.minimisation.covering import greedy_cover, smallest_cover
 from bohrbug.exploration.minimisation.examples import (
@@ -27,7 +32,7 @@ from bohrbug.exploration.minimisation.preemptions import (
     variations,
 )
 from bohrbug.model.cause import Strength
-from bohrbug.model.operation import READ, WRITE, Site
+from bohrbug.model.operation import READ, RELEASE, WRITE, Site
 from bohrbug.model.ordering import Event, Ordering
 from bohrbug.model.outcome import Divergence, Outcome, OutcomeKind, TaskInfo
 from bohrbug.model.plan import Plan, Switches
@@ -208,6 +213,59 @@ def test_with_three_tasks_any_two_of_them_will_do() -> None:
     assert cause is not None
     assert cause.strength is Strength.SUFFICIENT
     assert cause.unmet_failed > 0
+
+
+class FirstUsersNames(Run):
+    """As :class:`Run`, with variables named after the task that comes to them first."""
+
+    def __call__(self, plan: Plan) -> Trace:
+        trace = super().__call__(plan)
+        counts: Counter[str] = Counter()
+        names: dict[str, str] = {}
+        for task, operation in zip(trace.tasks, trace.operations, strict=True):
+            if operation.resource not in names and operation.kind.is_data:
+                names[operation.resource] = f"{task}:{counts[task]}.variable"
+                counts[task] += 1
+        trace.operations = [o._replace(resource=names[o.resource]) for o in trace.operations]
+        return trace
+
+
+def test_what_is_named_after_its_first_user_is_the_same_in_all_executions() -> None:
+    run = FirstUsersNames(lost_updates(2), 2)
+    cause = find_cause(run(Plan(("0.1", "0"))), run, Budget(200))
+    assert cause is not None
+    assert cause.strength is Strength.EXACT
+    assert {(o.first.task, o.first.kind, o.second.kind) for o in cause.orderings} == {
+        ("0", READ, WRITE),
+        ("0.1", READ, WRITE),
+    }
+
+
+def test_nothing_is_claimed_of_names_that_may_mean_something_else() -> None:
+    other = (Instruction("read", "y"),)
+    add = (Instruction("read", "x"), Instruction("write", "x", 1))
+    run = FirstUsersNames(Program((("0", (*add, *other)), ("0.1", (*other, *add)))), 2)
+    # What task 0.1 comes to first is y, or x where the other one was at y before.
+    failing = run(Plan(("0.1", "0.1", "0", "0", "0.1")))
+    assert failing.outcome.is_failure
+    assert find_cause(failing, run, Budget(200)) is None
+
+
+def test_what_waiting_tasks_would_do_later_is_no_cause_of_a_deadlock() -> None:
+    def locked(*locks: str) -> tuple[Instruction, ...]:
+        ends = [Instruction("release", lock) for lock in reversed(locks)]
+        return (*(Instruction("acquire", lock) for lock in locks), *ends)
+
+    program = Program(
+        (("0", locked("m", "k", "l")), ("0.1", locked("l", "k")), ("0.2", locked("m")))
+    )
+    failing = execute(program, Plan(("0", "0", "0.1")))[0]
+    assert failing.outcome.kind is OutcomeKind.DEADLOCK
+    found = Candidates(failing)
+    found.learn(execute(program, Plan(("0.2", "0.2")))[0], {})
+    # Task 0.1 never comes to its releases, nor 0 to its own.
+    assert found.ranks
+    assert not [o for o in found.ranks if o.second.kind is RELEASE]
 
 
 def test_a_failure_whatever_the_schedule() -> None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from bohrbug.model.cause import Cause, Strength
 from bohrbug.model.history import history_of
-from bohrbug.model.operation import BEGIN, END, FLUSH, SLEEP, ResourceId, TaskId
+from bohrbug.model.operation import BEGIN, END, FLUSH, SLEEP, Operation, ResourceId, TaskId
 from bohrbug.model.ordering import Event, Ordering
 from bohrbug.model.trace import Trace
 from bohrbug.report.explanation import verb_of
@@ -61,7 +61,9 @@ class _Speaker:
             store = self._names.store_of(event.task, event.operation)
             return f"the {number}arrival in memory of {store}{self._names.at(event.operation)}"
         # A resource is named once; after that the kind and the place say which it is.
-        noun = self._names.noun(event.operation, named=event.resource not in self._told)
+        noun = self._names.noun(
+            self._operation(event, step), named=event.resource not in self._told
+        )
         self._told.add(event.resource)
         if event.fired:
             noun = noun if event.kind is SLEEP else f"timeout of the {noun}"
@@ -71,6 +73,17 @@ class _Speaker:
         if event.occurrence > 1 or event.what in self._several:
             number = f"{_ordinal(event.occurrence)} "
         return f"the {number}{noun} in {task}"
+
+    def _operation(self, event: Event, step: int | None) -> Operation:
+        """What was done, or was to be, with its place, which events of native programs lack."""
+        if event.site is not None:
+            return event.operation
+        if step is not None:
+            return self._trace.operations[step]
+        pending = self._trace.final_pending.get(event.task)
+        if pending is not None and (pending.kind, pending.resource) == (event.kind, event.resource):
+            return pending
+        return event.operation
 
 
 def _chained(orderings: tuple[Ordering, ...]) -> list[list[Event]]:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from itertools import islice
 
+from bohrbug.exploration.minimisation.first_users import Names, renamed_event
 from bohrbug.model.history import History, events_of, history_of, pending_events
 from bohrbug.model.operation import (
     BEGIN,
@@ -23,6 +24,7 @@ from bohrbug.model.operation import (
     TaskId,
 )
 from bohrbug.model.ordering import Event, Ordering
+from bohrbug.model.outcome import OutcomeKind
 from bohrbug.model.site import point_of
 from bohrbug.model.trace import Raised, Trace
 from bohrbug.model.trio_runs import TrioRuns
@@ -38,6 +40,8 @@ MOST_STEPS = 10_000
 
 MOST_PAIRS = 50_000
 """Pairs of an execution that are looked at: the last ones."""
+
+_FOR_EVER = {OutcomeKind.DEADLOCK, OutcomeKind.LEAK}
 
 _LIFE = {SPAWN, BEGIN, END, JOIN}
 
@@ -189,7 +193,11 @@ class Candidates:
         self.ranks: dict[Ordering, Rank] = {}
         # The events of the failing execution, with resources as they are called there.
         own = [event for event in events_of(trace) if event is not None]
-        self._own = {event: event for event in (*own, *pending_events(trace).values())}
+        pending = pending_events(trace)
+        self._own = {event: event for event in (*own, *pending.values())}
+        # What tasks that wait for ever would have done next; what comes behind that follows from
+        # the failure, whatever it comes after.
+        self._awaited = pending if trace.outcome.kind in _FOR_EVER else {}
         self._fired = {(e.task, e.kind, e.where): e for e in own if e.fired}
         # By task that is over: its last step.
         self._last = {task: step for step, task in enumerate(trace.tasks)}
@@ -213,17 +221,18 @@ class Candidates:
     def _may_lead_to_it(self, ordering: Ordering) -> bool:
         """Whether an ordering is not what follows from the failure: an exception, raised before.
 
-        Nor is it one if the second task was over by then, and never came to its operation: that
-        only says that it did not.
+        Nor is it one if the second task was over by then, or waits for ever for something else, and
+        never came to its operation: that only says that it did not.
         """
         first = self._history.step_of(ordering.first)
         if first is None:
             return False
-        if (
-            self._last.get(ordering.second.task, first) < first
-            and self._history.step_of(ordering.second) is None
-        ):
-            return False
+        if self._history.step_of(ordering.second) is None:
+            task = ordering.second.task
+            if self._last.get(task, first) < first:
+                return False
+            if self._awaited.get(task, ordering.second) != ordering.second:
+                return False
         if self._raised is None:
             return True
         task, steps = self._raised
@@ -235,16 +244,20 @@ class Candidates:
         second = self._history.step_of(ordering.second)
         return second is not None and second < steps
 
-    def learn(self, trace: Trace) -> list[Ordering]:
+    def learn(self, trace: Trace, names: Names) -> list[Ordering]:
         """Take in what an execution did the other way round than the failing one.
 
         Parameters:
             trace: an execution that did not fail.
+            names: what to call its resources.
 
         Returns:
             The orderings that are new.
         """
-        pairs = _last_pairs(trace)
+        pairs = [
+            (renamed_event(first, names), renamed_event(second, names))
+            for first, second in _last_pairs(trace)
+        ]
         turned = [self._turned(*pair) for pair in pairs]
         # What was done here may have been given up there, as its timeout fired.
         turned += [

@@ -147,7 +147,7 @@ class _Learner:
         passed, failed, columns = table.passed, table.failed, table.columns
         if not passed:
             return _Claim(Strength.ALWAYS, ())
-        ranked = list(table.ranked())
+        ranked = [o for o in table.ranked() if self._examples.first_users.are_steady([o])]
         # What an ordering rules out: the passing examples that did not meet it.
         in_all = {o: ~columns[o] & passed for o in ranked if not failed & ~columns[o]}
         chosen = smallest_cover(in_all, passed, LARGEST, resources_in)
@@ -171,6 +171,8 @@ class _Learner:
 
     def refuted(self, claim: _Claim, table: Table, start: int) -> bool:
         """Whether an example from number ``start`` on speaks against a claim."""
+        if not self._examples.first_users.are_steady(claim.orderings):
+            return True
         for example in self._examples.all[start:]:
             met = table.meets(example, claim.orderings)
             if met and not example.failed and claim.strength is not Strength.NECESSARY:
@@ -204,6 +206,8 @@ class _Learner:
 
     def cause(self, claim: _Claim, table: Table, alike: list[tuple[TaskId, ...]]) -> Cause | None:
         """A claim with the figures that it rests on; ``None`` if they are too small."""
+        if not self._examples.first_users.are_steady(claim.orderings):
+            return None
         met = [e.failed for e in self._examples.all if table.meets(e, claim.orderings)]
         failed = sum(e.failed for e in self._examples.all)
         unmet = len(self._examples.all) - len(met)

@@ -8,6 +8,7 @@ from itertools import permutations, product
 from math import factorial, prod
 
 from bohrbug.exploration.minimisation.candidates import Candidates
+from bohrbug.exploration.minimisation.first_users import FirstUsers, renamed_history
 from bohrbug.model.history import History, data_choices, history_of
 from bohrbug.model.operation import TaskId
 from bohrbug.model.ordering import Event, Ordering
@@ -110,6 +111,7 @@ class Examples:
         self.values = data_choices(failing)
         self._values = dict(self.values)
         self._known: set[int] = set()
+        self.first_users = FirstUsers()
         self.candidates = Candidates(failing)
         self.all: list[Example] = []
         self.add(failing)
@@ -127,9 +129,10 @@ class Examples:
             return False
         self._known.add(schedule)
         failed = way_of_failing(trace.outcome) == self._way
-        self.all.append(Example(history_of(trace), failed))
+        names = self.first_users.take(trace)
+        self.all.append(Example(renamed_history(history_of(trace), names), failed))
         if not failed:
-            self.candidates.learn(trace)
+            self.candidates.learn(trace, names)
         return True
 
     def _agrees(self, trace: Trace) -> bool:
