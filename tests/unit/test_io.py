@@ -344,6 +344,26 @@ def test_a_selector_closed_while_a_task_waits_is_an_error_of_that_task() -> None
     assert "I/O operation on closed epoll object" in told
 
 
+def test_a_poller_of_an_earlier_execution_has_no_user_yet() -> None:
+    reading, writing = os.pipe()
+    kept: list[select.poll] = []
+
+    def test() -> None:
+        kept.append(select.poll())
+        thread = threading.Thread(target=kept[-1].register, args=(reading,))
+        thread.start()
+        if len(kept) > 1:
+            kept[-2].register(reading)
+        thread.join()
+
+    traces = execute(test)
+    os.close(reading)
+    os.close(writing)
+    types = {t.resources[o.resource].type for t in traces for o in t.operations}
+    assert "Thread" in types
+    assert "poll" not in types, "polling object used by several tasks"
+
+
 def test_time_waits_for_a_child() -> None:
     """A long virtual sleep of another task does not outrun a child that needs real time."""
     ends = []

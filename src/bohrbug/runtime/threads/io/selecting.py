@@ -140,7 +140,8 @@ _SHARED = "polling object used by several tasks"
 class _SharedPoller(Poller):
     """What is registered there, and whether it is closed, other tasks may see."""
 
-    _user: int | None = None
+    _user: tuple[int, int] | None = None
+    """The execution that has used it last, and the task: one of an execution before is no other."""
 
     def _point(self, kind: Kind, frame: Any) -> None:
         """Using it is an operation on it once several tasks have used one."""
@@ -148,10 +149,11 @@ class _SharedPoller(Poller):
         if execution is None or execution.current.inside or execution.is_alone():
             return
         task = execution.current.host or execution.current
-        if self._user not in (None, task.index):
+        user = execution.resources.serial, task.index
+        if self._user is not None and self._user[0] == user[0] and self._user != user:
             # From the next execution on.
             execution.namespaces.add(_SHARED)
-        self._user = task.index
+        self._user = user
         if _SHARED in execution.namespaces:
             state = execution.resources.of(self, type(self).__name__)
             execution.perform(kind, state, place_of(frame))
