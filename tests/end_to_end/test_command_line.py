@@ -261,6 +261,10 @@ NO_SENSE = [
     (["run", "missing"], "missing is neither a script that exists nor of the form"),
     (["run", "tests"], "tests is a folder; for the tests in it: pytest --bohrbug tests"),
     (["run", "script"], "; there is script.py"),
+    (["script.py", "--one"], "did you mean: bohrbug run script.py --one"),
+    (["run", "test_it.py::test_it"], "or without fixtures: bohrbug run test_it.py:test_it"),
+    (["run", "test_it.py::TestIt::test_it"], "use: pytest --bohrbug test_it.py::TestIt::test_it"),
+    (["run", "random:shufle"], "no function 'shufle'; did you mean 'shuffle'?"),
     (["run", "missing.py:function"], "there is no file missing.py"),
     (["run", "sub/random.py:function"], "random is another module than sub/random.py: "),
     (

@@ -38,7 +38,7 @@ from bohrbug.cli.exploring import (
     showing_options,
     usage_error,
 )
-from bohrbug.cli.help import SectionedCommand
+from bohrbug.cli.help import Commands, SectionedCommand
 from bohrbug.cli.html import html_option, write_html
 from bohrbug.cli.native_options import (
     NativeFlags,
@@ -88,6 +88,7 @@ Exit codes:
 
 
 @click.group(
+    cls=Commands,
     context_settings={"help_option_names": ["-h", "--help"]},
     epilog=EXIT_CODES,
 )

@@ -1,9 +1,11 @@
-"""Help texts: options stand in sections, and tell their defaults."""
+"""Help: options stand in sections, and tell their defaults; files are told from commands."""
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping
 from dataclasses import fields
+from pathlib import Path
 
 import click
 
@@ -28,6 +30,22 @@ SECTIONS: Mapping[str, tuple[str, ...]] = {
 """Which options, by the names of their parameters, stand together under which heading."""
 
 OTHERS = "Other options"
+
+
+class Commands(click.Group):
+    """Says which command a file is for, where somebody has left it out."""
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """See :class:`click.Group`."""
+        name = args[0] if args else ""
+        file, separator, _ = name.partition(".py:")
+        command = "replay" if name.endswith(".json") else "run"
+        if name not in self.commands and Path(f"{file}.py" if separator else name).is_file():
+            given = shlex.join(args)
+            ctx.fail(f"{name} is no command; did you mean: bohrbug {command} {given}")
+        return super().resolve_command(ctx, args)
 
 
 class SectionedCommand(click.Command):

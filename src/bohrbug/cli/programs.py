@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import difflib
 import importlib
 import importlib.util
 import io
@@ -152,7 +153,10 @@ def function_named(name: str, path: str | None = None) -> Callable[[], object]:
         try:
             found = getattr(found, part)
         except AttributeError:
-            raise ProgramError(f"module {module_name!r} has no function {qualified!r}") from None
+            words = f"module {module_name!r} has no function {qualified!r}"
+            known = difflib.get_close_matches(part, [n for n in dir(found) if n[:2] != "__"], 1)
+            words += f"; did you mean {known[0]!r}?" if known else ""
+            raise ProgramError(words) from None
     if not callable(found):
         raise ProgramError(f"{name} is not a function")
     try:
@@ -240,6 +244,12 @@ def program_named(name: str, arguments: Sequence[str]) -> Script | Callable[[], 
         raise ProgramError(f"{name} is not a script; use: bohrbug {other} {shlex.quote(name)}")
     if Path(name).is_file():
         return Script(name, arguments)
+    if ".py::" in name:
+        file, _, function = name.partition("::")
+        words = f"{name} is a test as pytest names it; use: pytest --bohrbug {shlex.quote(name)}"
+        if function.isidentifier():
+            words += f", or without fixtures: bohrbug run {shlex.quote(f'{file}:{function}')}"
+        raise ProgramError(words)
     if ":" in name and not name.endswith(".py"):
         if arguments:
             raise ProgramError(f"a function takes no arguments: {' '.join(arguments)}")
