@@ -53,6 +53,10 @@ SEEDS = 10
 FEWEST = 3
 """... the fewest different ones on each side for a claim that does not cover all there are."""
 
+MOST_LUCK = 1e-4
+"""How likely it may be that a failure that has nothing to do with the orderings of an *only if* was
+not seen without them: if few executions fail, all of them meet some orderings or other by luck."""
+
 
 class _Spent(Exception):
     """There may be no more executions."""
@@ -215,6 +219,10 @@ class _Learner:
         fewest = len(met) if always else min(len(met), unmet)
         if not self.complete and fewest < FEWEST:
             return None
+        if not self.complete and claim.strength is Strength.NECESSARY:
+            rate = failed / len(self._examples.all)
+            if (1 - rate) ** unmet > MOST_LUCK:
+                return None
         mentioned = {e.task for o in claim.orderings for e in (o.first, o.second)}
         groups = tuple(group for group in alike if mentioned & set(group))
         return Cause(
