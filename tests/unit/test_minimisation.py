@@ -301,6 +301,14 @@ def test_the_budget_in_executions_is_kept_and_too_few_give_no_claim() -> None:
     assert find_cause(failing, run, Budget(1)) is None
 
 
+def test_an_interrupt_ends_the_search_for_a_cause() -> None:
+    run = Run(lost_updates(4), 4)
+    failing = run(Plan(("0", "0.1")))
+    run.count = 0
+    find_cause(failing, run, Budget(1_000, is_stopped=lambda: run.count >= 20))
+    assert run.count == 20
+
+
 def test_the_budget_in_seconds_is_kept() -> None:
     run = Run(lost_updates(3), 3)
     failing = run(Plan(("0", "0.1")))

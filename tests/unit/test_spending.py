@@ -85,3 +85,12 @@ def test_the_first_execution_is_begun_however_little_time_there_is(watch: Watch)
     time = Spending(0.01)
     assert time.another_takes == 0.0
     assert not time.is_over
+
+
+def test_nothing_is_spent_on_what_was_found_after_an_interrupt() -> None:
+    stopped: list[bool] = []
+    budget = Spending(None, lambda: bool(stopped)).share(0.5, 10)
+    others = budget.part(0.5), budget.anew(10)
+    assert not any(each.is_spent() for each in (budget, *others))
+    stopped.append(True)
+    assert all(each.is_spent() for each in (budget, *others))

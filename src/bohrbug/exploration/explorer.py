@@ -106,7 +106,7 @@ class Explorer:
         # An exploration that can't be saved can't be kept.
         self._keeper = keeper if keeper is not None and is_divisible(self.strategy) else None
         self.is_interrupted = False
-        self.spending = Spending(options.seconds)
+        self.spending = Spending(options.seconds, lambda: self.is_interrupted)
         self.findings = Findings(
             options,
             self.spending,

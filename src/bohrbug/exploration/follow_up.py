@@ -9,7 +9,6 @@ from collections.abc import Callable
 
 from bohrbug.exploration.figures import Signature
 from bohrbug.exploration.learning import Learner
-from bohrbug.exploration.minimisation.budget import Budget
 from bohrbug.exploration.minimisation.candidates import raised_in_a_step
 from bohrbug.exploration.minimisation.causes import find_cause
 from bohrbug.exploration.minimisation.normal_form import normalise
@@ -70,10 +69,10 @@ class FollowUp:
                 replay,
                 lambda outcome: outcome.signature() == signature,
                 preemptions - 1,
-                Budget(MOST_FOR_FEWER, budget.until),
+                budget.anew(MOST_FOR_FEWER),
             ).found
             if other is not None and cost(other) < cost(smallest):
-                smallest = normalise(minimise(other, replay, Budget(MOST, budget.until)), replay)
+                smallest = normalise(minimise(other, replay, budget.anew(MOST)), replay)
         plan = smallest.as_plan()
         if smallest is not failure.trace and self._reproduces(plan, signature):
             # From here on the strict plan counts, not the lenient one that led to it.

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Callable
 
-from bohrbug.exploration.minimisation.budget import Budget
+from bohrbug.exploration.minimisation.budget import Budget, never
 
 OVERTIME = 0.15
 """What follows up a failure that is found last may take so much longer than the budget."""
@@ -24,11 +25,13 @@ class Spending:
 
     Parameters:
         seconds: of real time that it may take; ``None`` is as long as it takes.
+        is_stopped: whether the user wants it to end; what was found is not followed up then.
     """
 
-    __slots__ = ("_began", "_seconds", "_shortest")
+    __slots__ = ("_began", "_is_stopped", "_seconds", "_shortest")
 
-    def __init__(self, seconds: float | None) -> None:
+    def __init__(self, seconds: float | None, is_stopped: Callable[[], bool] = never) -> None:
+        self._is_stopped = is_stopped
         self._seconds = math.inf if seconds is None else seconds
         self._began = _now()
         self._shortest = math.inf
@@ -85,7 +88,8 @@ class Spending:
             executions: that may be made.
             most: seconds that it is at most.
         """
-        return Budget(executions, _now() + min(max(self._left(), 0.0) * part, most))
+        until = _now() + min(max(self._left(), 0.0) * part, most)
+        return Budget(executions, until, self._is_stopped)
 
     def _left(self) -> float:
         return self._began + self._seconds * (1 + OVERTIME) - _now()
