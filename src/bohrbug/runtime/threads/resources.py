@@ -184,11 +184,12 @@ class ResourceTable:
             of an exploration.
     """
 
-    __slots__ = ("_by_identity", "_named", "_names", "_states", "serial")
+    __slots__ = ("_by_identity", "_kept", "_named", "_names", "_states", "serial")
 
     def __init__(self, names: OlderObjects | None = None) -> None:
         self.serial = next(_serials)
         self._by_identity: dict[int, tuple[ResourceState, Any]] = {}
+        self._kept: list[object] = []
         self._named: dict[ResourceId, ResourceState] = {}
         self._states: list[ResourceState | VariableState] = []
         self._names = OlderObjects() if names is None else names
@@ -220,6 +221,10 @@ class ResourceTable:
         state = self.new(task, type, created)
         self._by_identity[id(obj)] = (state, weakref.ref(obj))
         return state
+
+    def keep(self, obj: object) -> None:
+        """Let an object live as long as the execution: what it stands for does."""
+        self._kept.append(obj)
 
     def of(self, obj: object, type: str) -> ResourceState:
         """The resource of an object that was registered or is older than the execution."""

@@ -253,6 +253,11 @@ def _notify(self: Any, n: int = 1) -> None:
         frame = frame.f_back
     if not is_quiet(execution, frame) and self._is_owned():
         execution.perform(NOTIFY, execution.resources.of(self, "Condition"), place_of(frame))
+    else:
+        known = execution.resources.known(self)
+        if known is not None and known.type == "Barrier":
+            # The last one has called the action: who is woken comes after that.
+            touch(execution, known)
     task.inside += 1
     try:
         _condition_notify(self, n)

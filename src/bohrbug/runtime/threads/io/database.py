@@ -27,6 +27,7 @@ from bohrbug.runtime.threads.task import TimeoutPolicy
 
 _real_monotonic = time.monotonic
 _real_fsdecode = os.fsdecode
+_real_fsencode = os.fsencode
 _real_readlink = os.readlink
 _real_stat = os.stat
 _split, _join = os.path.split, os.path.join
@@ -65,6 +66,8 @@ class Database:
                 self, execution.current, "database", None if self.name else place
             )
             if self.name:
+                # The file is the same one to who connects after all others have closed it.
+                execution.resources.keep(self)
                 state.given_label = f"database {self.name}"
         return state
 
@@ -77,13 +80,31 @@ def database_of(name: Any) -> Database:
     text = _real_fsdecode(name)
     if not text or (":memory:" in text and "cache=shared" not in text):
         return Database("")
-    folder, base = "", text
-    if not text.startswith("file:"):
-        folder, base = _where_it_is(text)
+    path = _path_in(text)
+    folder, base = ("", text) if path is None else _where_it_is(path)
     found = _databases.get((folder, base))
     if found is None:
         found = _databases[folder, base] = Database(base.rpartition("/")[2])
     return found
+
+
+_URI = re.compile(r"file:(?://[^/?#]*)?(?P<path>[^?#]*)(?:\?(?P<query>[^#]*))?", re.DOTALL)
+_IN_MEMORY = re.compile(r"(?:^|&)(?:mode=memory|vfs=memdb)(?:&|$)")
+_ESCAPE = re.compile(rb"%([0-9A-Fa-f]{2})")
+
+
+def _path_in(text: str) -> str | None:
+    """The path of the file that a database is in, by its name or a URI; ``None``: in memory.
+
+    As SQLite reads them: what follows the path says how to open it, and not which file it is.
+    """
+    match = _URI.match(text)
+    if match is None:
+        return text
+    if _IN_MEMORY.search(match["query"] or "") or match["path"] == ":memory:":
+        return None
+    raw = _real_fsencode(match["path"])
+    return _real_fsdecode(_ESCAPE.sub(lambda found: bytes([int(found[1], 16)]), raw))
 
 
 _MOST_LINKS = 40

@@ -12,6 +12,8 @@ _MATCH = "match" if sys.version_info < (3, 15) else "prefixmatch"
 _ASYNC_STATE = " getasyncgenstate" if sys.version_info >= (3, 12) else ""
 
 _BY_MODULE = {
+    # Whether what a predicate of the program gives back is true.
+    "threading": "Condition.wait_for",
     # It calls what it was given, which may be written in C.
     "concurrent.futures._base": "Future._invoke_callbacks",
     "logging": "Logger.addHandler Logger.removeHandler Logger.callHandlers Logger.setLevel"
