@@ -135,6 +135,65 @@ def program(guard):
     assert sorted(taken) == [(0, 1), (2, 3)]
 """,
     ),
+    "queue_shut_down": Newer(
+        (3, 13),
+        """
+import queue
+
+def program(guard):
+    items = queue.Queue()
+    errors = []
+    def put():
+        with guard:
+            if not items.is_shutdown:
+                try:
+                    items.put(1)
+                except queue.ShutDown as error:
+                    errors.append(error)
+    def shut_down():
+        with guard:
+            items.shutdown()
+    together(put, shut_down)
+    assert not errors
+""",
+    ),
+    "number_in_a_dbm_of_sqlite": Newer(
+        (3, 13),
+        """
+import dbm.sqlite3
+import os
+import tempfile
+
+def program(guard):
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "numbers")
+        with dbm.sqlite3.open(path, "c") as numbers:
+            numbers["number"] = "0"
+        def work():
+            with guard:
+                with dbm.sqlite3.open(path, "w") as numbers:
+                    numbers["number"] = str(int(numbers["number"]) + 1)
+        together(work, work)
+        with dbm.sqlite3.open(path, "r") as numbers:
+            assert numbers["number"] == b"2"
+""",
+    ),
+    "classes_kept_by_a_generic_one": Newer(
+        (3, 12),
+        """
+def program(guard):
+    class Kept[T]:
+        made = {}
+        def __class_getitem__(cls, item):
+            with guard:
+                if item not in cls.made:
+                    cls.made[item] = type("Made", (), {})
+                return cls.made[item]
+    got = [[], []]
+    together(*(lambda kept=each: kept.append(Kept[int]) for each in got))
+    assert got[0] == got[1]
+""",
+    ),
     "cell_of_an_inlined_comprehension": Newer(
         (3, 12),
         """
@@ -243,6 +302,111 @@ def program(guard):
             thread.start()
             thread.join()
     together(start_one, start_one)
+""",
+    ),
+    "argument_in_a_free_place": Newer(
+        (3, 14),
+        """
+import functools
+import operator
+
+def program(guard):
+    numbers, made = {}, []
+    put = functools.partial(operator.setitem, numbers, functools.Placeholder, 7)
+    def work():
+        with guard:
+            if "key" not in numbers:
+                made.append(1)
+                put("key")
+    together(work, work)
+    assert made == [1]
+""",
+    ),
+    "file_that_is_moved": Newer(
+        (3, 14),
+        """
+import pathlib
+import tempfile
+
+def program(guard):
+    with tempfile.TemporaryDirectory() as folder:
+        path, errors = pathlib.Path(folder, "old"), []
+        path.write_text("")
+        def move(name):
+            with guard:
+                if path.exists():
+                    try:
+                        path.move(path.with_name(name))
+                    except FileNotFoundError as error:
+                        errors.append(error)
+        together(lambda: move("first"), lambda: move("second"))
+        assert not errors
+""",
+    ),
+    "file_copied_while_it_is_written": Newer(
+        (3, 14),
+        """
+import pathlib
+import tempfile
+
+def program(guard):
+    with tempfile.TemporaryDirectory() as folder:
+        path, other = pathlib.Path(folder, "file"), pathlib.Path(folder, "copy")
+        path.write_text("old")
+        def copy():
+            with guard:
+                path.copy(other)
+        def write():
+            with guard:
+                path.write_text("new")
+        together(copy, write)
+        assert other.read_text() in ("old", "new")
+""",
+    ),
+    "largest_of_a_heap": Newer(
+        (3, 14),
+        """
+import heapq
+
+def program(guard):
+    heap, wrong = [3, 2, 1], []
+    def work():
+        with guard:
+            largest = heap[0]
+            if heapq.heappop_max(heap) != largest:
+                wrong.append(largest)
+    together(work, work)
+    assert not wrong
+""",
+    ),
+    "parts_to_compress_by_zstd": Newer(
+        (3, 14),
+        """
+def program(guard):
+    from compression import zstd
+    compressor, parts = zstd.ZstdCompressor(), []
+    def add(data):
+        with guard:
+            parts.append(compressor.compress(data) + compressor.flush(compressor.FLUSH_BLOCK))
+    together(lambda: add(b"aaaa"), lambda: add(b"bbbb"))
+    parts.append(compressor.flush())
+    assert zstd.decompress(b"".join(parts)) in (b"aaaabbbb", b"bbbbaaaa")
+""",
+    ),
+    "identifiers_that_grow": Newer(
+        (3, 14),
+        """
+import uuid
+
+def program(guard):
+    wrong = []
+    def work():
+        with guard:
+            first, second = uuid.uuid7(), uuid.uuid7()
+        if second <= first:
+            wrong.append(second)
+    together(work, work)
+    assert not wrong
 """,
     ),
     "annotations_of_a_class_by_a_function": Newer(

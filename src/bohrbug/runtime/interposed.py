@@ -100,8 +100,8 @@ ROWS = (
     Row("asyncio.locks:Event", control="set is_set wait"),
     Row("asyncio.queues:Queue", messages="qsize empty full", alike="inspect"),
     # -- futures and pools ---------------------------------------------------------------
-    Row("concurrent.futures", control="wait"),
-    Row("concurrent.futures._base", both="wait", messages="as_completed", is_held=True),
+    Row("concurrent.futures", control="wait as_completed"),
+    Row("concurrent.futures._base", both="wait as_completed", is_held=True),
     Row("concurrent.futures._base", control="_yield_finished_futures"),
     Row(_FUTURE, both="__init__", control="__hash__ add_done_callback _invoke_callbacks"),
     Row(_FUTURE, both="done running", control="cancelled __repr__", alike="inspect"),

@@ -15,6 +15,7 @@ from . import (
     coroutines,
     deadlocks,
     effects,
+    given,
     inheriting,
     insides,
     intervals,
@@ -39,7 +40,7 @@ from . import (
 
 MODULES = (
     *(attributes, calls, classes, code_in_c, containers, coroutines, deadlocks, effects),
-    *(inheriting, insides, intervals, iterators, library, library_state, lives, looks, memory),
-    *(names, open_files, parts, primitives, services, shared, signals, state, system),
+    *(given, inheriting, insides, intervals, iterators, library, library_state, lives, looks),
+    *(memory, names, open_files, parts, primitives, services, shared, signals, state, system),
     *(threads, values),
 )

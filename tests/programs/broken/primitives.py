@@ -88,6 +88,23 @@ def event_is_set_is_old_news() -> None:
     assert len(count) == 1
 
 
+def predicate_that_gives_back_a_list() -> None:
+    """What is waited for, that a list is not empty, comes after the notification."""
+    condition = threading.Condition()
+    items: list[int] = []
+
+    def wait() -> None:
+        with condition:
+            condition.wait_for(lambda: items)
+
+    def add() -> None:
+        with condition:
+            condition.notify()
+        items.append(1)
+
+    together(wait, add)
+
+
 def barrier_broken() -> None:
     """A thread waits at a barrier with a timeout, which breaks it."""
     barrier = threading.Barrier(2)

@@ -356,3 +356,38 @@ def socket_pair_with_a_daemon() -> None:
             one.sendall(b"ping")
             assert one.recv(4) == b"ping"
         thread.join()
+
+
+def predicate_of_a_condition_that_gives_back_a_list() -> None:
+    """What is waited for is there before the notification."""
+    condition = threading.Condition()
+    items: list[int] = []
+
+    def wait() -> None:
+        with condition:
+            condition.wait_for(lambda: items)
+
+    def add() -> None:
+        with condition:
+            items.append(1)
+            condition.notify()
+
+    together(wait, add)
+
+
+def what_the_action_of_a_barrier_reads() -> None:
+    """The action reads what is changed only behind the barrier."""
+    parts: list[int] = []
+    sizes: list[int] = []
+    barrier = threading.Barrier(2, action=lambda: sizes.append(len(parts)))
+
+    def before() -> None:
+        parts.append(1)
+        barrier.wait()
+
+    def behind() -> None:
+        barrier.wait()
+        parts.append(2)
+
+    together(before, behind)
+    assert sizes == [1]

@@ -15,6 +15,7 @@ from typing import Any
 
 from bohrbug.runtime.threads.control import controlled, outside_internal_modules
 from bohrbug.runtime.threads.patches import Patches
+from bohrbug.runtime.threads.rewrite.callables import tell_consumed
 from bohrbug.runtime.threads.synchronizers import place_of
 
 patches = Patches()
@@ -95,14 +96,29 @@ def wait(
     fs: Iterable[_Future], timeout: float | None = None, return_when: str = base.ALL_COMPLETED
 ) -> Any:
     """Stands for ``concurrent.futures.wait``."""
-    found = _wait(fs, timeout, return_when)
     if controlled() is None:
-        return found
+        return _wait(fs, timeout, return_when)
+    # Another task may change what they are in.
+    tell_consumed(fs, "concurrent.futures.wait")
+    found = _wait(fs, timeout, return_when)
     return base.DoneAndNotDoneFutures(*map(_in_order_of_choice, found))
 
 
 patches.add(base, "wait", wait)
 patches.add(concurrent.futures, "wait", wait)
+
+_as_completed = base.as_completed
+
+
+def as_completed(fs: Iterable[_Future], timeout: float | None = None) -> Iterator[_Future]:
+    """Stands for ``concurrent.futures.as_completed``."""
+    if controlled() is not None:
+        tell_consumed(fs, "concurrent.futures.as_completed")
+    yield from _as_completed(fs, timeout)
+
+
+patches.add(base, "as_completed", as_completed)
+patches.add(concurrent.futures, "as_completed", as_completed)
 
 _yield_finished = base._yield_finished_futures  # type: ignore[attr-defined]
 

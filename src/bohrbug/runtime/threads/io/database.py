@@ -80,8 +80,8 @@ def database_of(name: Any) -> Database:
     text = _real_fsdecode(name)
     if not text or (":memory:" in text and "cache=shared" not in text):
         return Database("")
-    path = _path_in(text)
-    folder, base = ("", text) if path is None else _where_it_is(path)
+    path, is_file = _path_in(text)
+    folder, base = _where_it_is(path) if is_file else ("in memory", path)
     found = _databases.get((folder, base))
     if found is None:
         found = _databases[folder, base] = Database(base.rpartition("/")[2])
@@ -93,18 +93,17 @@ _IN_MEMORY = re.compile(r"(?:^|&)(?:mode=memory|vfs=memdb)(?:&|$)")
 _ESCAPE = re.compile(rb"%([0-9A-Fa-f]{2})")
 
 
-def _path_in(text: str) -> str | None:
-    """The path of the file that a database is in, by its name or a URI; ``None``: in memory.
+def _path_in(text: str) -> tuple[str, bool]:
+    """The path of a database, by its name or a URI, and whether it is a file.
 
     As SQLite reads them: what follows the path says how to open it, and not which file it is.
     """
     match = _URI.match(text)
     if match is None:
-        return text
-    if _IN_MEMORY.search(match["query"] or "") or match["path"] == ":memory:":
-        return None
+        return text, True
     raw = _real_fsencode(match["path"])
-    return _real_fsdecode(_ESCAPE.sub(lambda found: bytes([int(found[1], 16)]), raw))
+    path = _real_fsdecode(_ESCAPE.sub(lambda found: bytes([int(found[1], 16)]), raw))
+    return path, path != ":memory:" and not _IN_MEMORY.search(match["query"] or "")
 
 
 _MOST_LINKS = 40

@@ -15,14 +15,16 @@ _BY_MODULE = {
     # Whether what a predicate of the program gives back is true.
     "threading": "Condition.wait_for",
     # It calls what it was given, which may be written in C.
-    "concurrent.futures._base": "Future._invoke_callbacks",
+    # And goes over what is to be mapped.
+    "concurrent.futures._base": "Future._invoke_callbacks Executor.map",
     "logging": "Logger.addHandler Logger.removeHandler Logger.callHandlers Logger.setLevel"
     " Logger.handle Logger.makeRecord LoggerAdapter.process LogRecord.getMessage Filter.filter"
     " Logger.getEffectiveLevel Logger.hasHandlers"
     " Handler.handle Handler.setLevel Handler.setFormatter Filterer.addFilter Filterer.removeFilter"
     " Filterer.filter"
     " Handler.format Formatter.format Formatter.formatTime Formatter.formatMessage"
-    " Formatter.usesTime addLevelName getLevelName"
+    " Formatter.usesTime PercentStyle._format StrFormatStyle._format StringTemplateStyle._format"
+    " addLevelName getLevelName"
     " setLogRecordFactory setLoggerClass disable Manager.getLogger",
     "logging.handlers": "RotatingFileHandler.doRollover TimedRotatingFileHandler.doRollover"
     " BaseRotatingHandler.rotate WatchedFileHandler.reopenIfNeeded BufferingHandler.emit"
@@ -44,9 +46,10 @@ _BY_MODULE = {
     " chdir.__enter__ chdir.__exit__ closing.__exit__",
     # What looks like shared between processes, and is between threads.
     "multiprocessing.dummy": "Value.value",
-    # Whether a pool is closed, which another task may do meanwhile.
+    # Whether a pool is closed, which another task may do meanwhile, and what is to be mapped.
     "multiprocessing.pool": "Pool._check_running Pool.close Pool.terminate Pool._handle_workers"
-    " Pool._handle_tasks Pool._handle_results ApplyResult.__init__",
+    " Pool._handle_tasks Pool._handle_results Pool._get_tasks Pool._guarded_task_generation"
+    " ApplyResult.__init__",
     "multiprocessing.shared_memory": "ShareableList.__getitem__ ShareableList.__setitem__"
     " ShareableList._get_packing_format ShareableList._get_back_transform"
     " ShareableList._set_packing_format_and_transform",
