@@ -13,6 +13,7 @@ import pytest
 
 import bohrbug
 from bohrbug.exploration.result import VerdictKind
+from bohrbug.runtime.threads.control import controlled
 from bohrbug.runtime.threads.installation import installation
 from tests.programs.together import together
 from tests.unit.random_schedules import PASSED, kinds, values
@@ -215,3 +216,39 @@ def test_connections_that_tasks_make_have_names_of_their_own() -> None:
     verdict = bohrbug.explore(lambda: together(use, use), seconds=None).verdict
     assert verdict.kind is VerdictKind.HOLDS
     assert not verdict.caveats
+
+
+def numbers_of_databases(*names: str) -> int:
+    """How many databases an execution tells of that connects to each name in turn."""
+
+    def body() -> int:
+        for name in names:
+            connection = sqlite3.connect(name, uri=True)
+            connection.execute("SELECT 1")
+            connection.close()
+            del connection
+        execution = controlled()
+        assert execution is not None
+        labels = [each.describe().label for each in execution.resources._states]
+        return sum(label.startswith("database ") for label in labels)
+
+    (found,) = values(body)
+    return found
+
+
+def test_a_database_is_the_same_after_all_connections_were_closed(tmp_path: Path) -> None:
+    path = str(tmp_path / "t.db")
+    assert numbers_of_databases(path, path) == 1
+    assert numbers_of_databases(path, str(tmp_path / "u.db")) == 2
+
+
+def test_what_uris_ask_for_makes_no_other_database(tmp_path: Path) -> None:
+    path = str(tmp_path / "t u.db")
+    escaped = path.replace(" ", "%20")
+    assert numbers_of_databases(path, f"file:{path}", f"file://{escaped}?mode=rw#here") == 1
+
+
+def test_databases_in_memory_have_names(tmp_path: Path) -> None:
+    asked = "mode=memory&cache=shared"
+    assert numbers_of_databases(f"file:t?{asked}", "file:t?cache=shared&mode=memory") == 1
+    assert numbers_of_databases(f"file:t?{asked}", f"file:u?{asked}", str(tmp_path / "t")) == 3
