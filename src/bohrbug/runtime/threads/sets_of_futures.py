@@ -99,7 +99,7 @@ def wait(
     if controlled() is None:
         return _wait(fs, timeout, return_when)
     # Another task may change what they are in.
-    tell_consumed(fs, "concurrent.futures.wait")
+    tell_consumed(fs, "concurrent.futures.wait", in_any_order=True)
     found = _wait(fs, timeout, return_when)
     return base.DoneAndNotDoneFutures(*map(_in_order_of_choice, found))
 
@@ -113,7 +113,7 @@ _as_completed = base.as_completed
 def as_completed(fs: Iterable[_Future], timeout: float | None = None) -> Iterator[_Future]:
     """Stands for ``concurrent.futures.as_completed``."""
     if controlled() is not None:
-        tell_consumed(fs, "concurrent.futures.as_completed")
+        tell_consumed(fs, "concurrent.futures.as_completed", in_any_order=True)
     yield from _as_completed(fs, timeout)
 
 

@@ -99,12 +99,17 @@ def _place_called(name: str, code: CodeType) -> Place:
     return known
 
 
-def tell_consumed(things: Any, name: str) -> None:
+def tell_consumed(things: Any, name: str, *, in_any_order: bool = False) -> None:
     """Code in C is about to read all items of something, called by code of ours.
 
     Parameters:
         things: what it is given.
         name: of the function in C.
+        in_any_order: whether the order in which it reads makes no difference.
     """
     if tell.active:
-        iteration.consume(things, _place_called(name, tell_consumed.__code__))
+        place = _place_called(name, tell_consumed.__code__)
+        if in_any_order:
+            iteration.consume_in_any_order(things, place)
+        else:
+            iteration.consume(things, place)
