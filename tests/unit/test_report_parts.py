@@ -39,7 +39,12 @@ from bohrbug.model.trace import Trace
 from bohrbug.report import progress
 from bohrbug.report.columns import wrapped_source
 from bohrbug.report.deadlock import alone_in_words, cycle_in_words
-from bohrbug.report.finding import interpreter_note, suspected_races, timeouts_note
+from bohrbug.report.finding import (
+    how_found,
+    interpreter_note,
+    suspected_races,
+    timeouts_note,
+)
 from bohrbug.report.frames import program_frames, program_traceback, telling_frame
 from bohrbug.report.headline import failure_headline
 from bohrbug.report.naming import Names, task_order
@@ -499,6 +504,14 @@ def test_interpreter_note() -> None:
     assert interpreter_note(failure, names) == ""
 
 
+def test_a_failure_of_one_task_has_nothing_to_do_with_threads() -> None:
+    failure = lost_update()
+    failure.interpreter = Interpreter.GIL
+    failure.trace = Trace(outcome=failure.outcome)
+    assert interpreter_note(failure, Names(failure.trace)) == ""
+    assert "before a second task was started" in how_found(failure, None, None)
+
+
 @pytest.mark.parametrize("preemptions", [3, 4])
 def test_races_of_the_program_are_told_of_a_schedule_with_many_preemptions(
     preemptions: int,
@@ -515,6 +528,7 @@ def test_races_of_the_program_are_told_of_a_schedule_with_many_preemptions(
 
 def test_who_does_not_want_early_timeouts_is_told_how_to_explore_without() -> None:
     assert "--timeouts late" in timeouts_note(early_timeout())
+    assert "--timeouts report" in timeouts_note(early_timeout())
     assert timeouts_note(lost_update()) == ""
 
 

@@ -92,7 +92,10 @@ def how_found(
     if seconds is not None:
         found += f", {seconds_in_words(seconds)}"
     count = len(failure.trace.preemptions())
-    text = plural(count, "preemption") if count else "no preemption"
+    if count:
+        text = plural(count, "preemption")
+    else:
+        text = "no preemption" if len(failure.trace) else "before a second task was started"
     if failure.found_preemptions > count:
         text += f" (found with {failure.found_preemptions}, minimised)"
     parts = [found, text]
@@ -102,7 +105,12 @@ def how_found(
 
 
 def interpreter_note(failure: Failure, names: Names) -> str:
-    """On which builds of Python a failure can happen; empty if that is not known."""
+    """On which builds of Python a failure can happen.
+
+    Empty if that is not known, or goes without saying, as no second task had been started.
+    """
+    if not len(failure.trace):
+        return ""
     if failure.interpreter is Interpreter.GIL:
         return "Can happen on today's GIL builds of Python, and on free-threaded ones."
     if failure.interpreter is Interpreter.ANOTHER_SCHEDULE:
@@ -125,8 +133,8 @@ def timeouts_note(failure: Failure) -> str:
         return ""
     return (
         "This schedule needs a timeout that fires early, or a sleep that ends early, as on a busy "
-        "machine. --timeouts late (pytest: --bohrbug-timeouts=late) explores without such "
-        "schedules."
+        "machine. --timeouts report (the default under pytest) only lists such failures, and "
+        "--timeouts late explores without such schedules."
     )
 
 
