@@ -215,9 +215,18 @@ def test_a_file_that_is_in_use_is_left_alone(kept: Path, source: Path) -> None:
     store.load()
     try:
         with pytest.raises(ResumeError, match="in use"):
-            ExplorationStore(subject(source), kept).save(SAVED, findings(), [])
+            ExplorationStore(subject(source), kept, resume=True).load()
+        other = ExplorationStore(subject(source), kept)
+        other.save(SAVED, findings(), [])
+        assert "in use by another process" in other.trouble
+        other.discard()
+        # It was over before there was anything to save.
+        ExplorationStore(subject(source), kept).discard()
+        assert kept.exists()
     finally:
         store.close()
+    ExplorationStore(subject(source), kept).discard()
+    assert not kept.exists()
 
 
 def test_a_racy_place_that_does_not_show_again_is_told() -> None:

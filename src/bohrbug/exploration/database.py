@@ -13,6 +13,10 @@ class DatabaseError(ValueError):
     """A file can't be used; the message says why, and what to do."""
 
 
+class DatabaseBusyError(DatabaseError):
+    """Another process uses the file."""
+
+
 def connect(path: Path, application: int, version: int, schema: str) -> sqlite3.Connection:
     """Open a file, or make it with a schema.
 
@@ -23,6 +27,7 @@ def connect(path: Path, application: int, version: int, schema: str) -> sqlite3.
         schema: statements that make the tables.
 
     Raises:
+        DatabaseBusyError: another process keeps it for itself.
         DatabaseError: it is no such file, or of another version, or can't be opened.
     """
     try:
@@ -46,6 +51,8 @@ def connect(path: Path, application: int, version: int, schema: str) -> sqlite3.
         kept = connection.execute("PRAGMA user_version").fetchone()[0]
     except sqlite3.Error as error:
         connection.close()
+        if error.sqlite_errorcode in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+            raise DatabaseBusyError(f"{path} is in use by another process") from error
         raise DatabaseError(f"{path}: {error}") from error
     if found != application or kept != version:
         connection.close()

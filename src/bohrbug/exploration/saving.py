@@ -21,6 +21,10 @@ class ResumeError(ValueError):
     """An exploration can't be resumed; the message says why, and what to do."""
 
 
+class InUseError(ResumeError):
+    """Another process keeps its exploration in the file."""
+
+
 @dataclass(slots=True)
 class Loaded:
     """What a file holds.

@@ -10,12 +10,13 @@ import sqlite3
 import time
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from bohrbug import __version__
-from bohrbug.exploration.database import DatabaseError, connect, remove
+from bohrbug.exploration.database import DatabaseBusyError, DatabaseError, connect, remove
 from bohrbug.exploration.figures import tuples
 from bohrbug.exploration.findings import Findings
 from bohrbug.exploration.options import ExploreOptions
@@ -27,7 +28,7 @@ from bohrbug.exploration.reproduction import (
     stem_of,
 )
 from bohrbug.exploration.result import Failure
-from bohrbug.exploration.saving import Loaded, ResumeError, Saved
+from bohrbug.exploration.saving import InUseError, Loaded, ResumeError, Saved
 from bohrbug.model.outcome import Race
 from bohrbug.model.serialise import trace_from_json, trace_to_json
 from bohrbug.model.trace import Trace
@@ -256,13 +257,20 @@ class ExplorationStore:
     def discard(self) -> None:
         """See :class:`~bohrbug.exploration.saving.Keeper`."""
         self.close()
-        if self.path.parent.is_dir():
-            remove(self.path)
+        if not self.trouble and self.path.parent.is_dir():
+            # Of the same program another process may keep an exploration there by now.
+            with suppress(DatabaseError):
+                _make_way(self.path)
 
     def _can_be_written(self) -> bool:
         """Whether there is a file or a place for one; notes the trouble if there is none."""
         if self._connection is None and not self._resume and not self.trouble:
             self.trouble = _trouble_with(self.path.parent)
+            if not self.trouble:
+                try:
+                    self._open()
+                except InUseError as error:
+                    self.trouble = str(error)
         return not self.trouble
 
     def _open(self) -> sqlite3.Connection:
@@ -280,10 +288,12 @@ class ExplorationStore:
                         "INSERT OR IGNORE INTO about VALUES (?, ?)", (name, _stored(value))
                     )
                 connection.execute("COMMIT")
+            except DatabaseBusyError as error:
+                raise InUseError(str(error)) from error
             except DatabaseError as error:
                 raise ResumeError(str(error)) from error
             except sqlite3.OperationalError as error:
-                raise ResumeError(f"{self.path} is in use by another process ({error})") from error
+                raise InUseError(f"{self.path} is in use by another process ({error})") from error
             self._connection = connection
         return self._connection
 
@@ -342,7 +352,8 @@ def _make_way(path: Path) -> None:
     """Delete what an earlier exploration has left, unless it is in use.
 
     Raises:
-        DatabaseError: it is in use.
+        DatabaseBusyError: it is.
+        DatabaseError: it is a file of another kind.
     """
     if not path.is_file():
         return
@@ -353,7 +364,7 @@ def _make_way(path: Path) -> None:
         finally:
             connection.close()
     except sqlite3.OperationalError as error:
-        raise DatabaseError(f"{path} is in use by another process ({error})") from error
+        raise DatabaseBusyError(f"{path} is in use by another process") from error
     except sqlite3.DatabaseError as error:
         raise DatabaseError(f"{path} is another kind of file: delete it ({error})") from error
     remove(path)
