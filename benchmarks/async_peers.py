@@ -93,6 +93,20 @@ class Exchange:
             self.received.append(await self.queue.get())
 
 
+class Callbacks:
+    """Two that asyncio promises to call in the order in which it was asked."""
+
+    def __init__(self) -> None:
+        self.called: list[int] = []
+
+    async def ask(self) -> None:
+        """Ask for both, and wait until they were called."""
+        loop = asyncio.get_running_loop()
+        for number in range(2):
+            loop.call_soon(self.called.append, number)
+        await asyncio.sleep(0.01)
+
+
 class Program(NamedTuple):
     """A program in the form that frontrun wants, of which the others' is made.
 
@@ -134,6 +148,7 @@ PROGRAMS = {
     "producer and consumer": Program(
         Exchange, [Exchange.produce, Exchange.consume], lambda e: e.received == [0, 1, 2], False
     ),
+    "callbacks in order": Program(Callbacks, [Callbacks.ask], lambda c: c.called == [0, 1], False),
 }
 
 
