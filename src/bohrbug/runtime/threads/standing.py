@@ -18,8 +18,8 @@ Standing = tuple[object, ...]
 """Equal for two yields if nothing that is looked at has changed in between."""
 
 
-class Loop(NamedTuple):
-    """A loop of a function.
+class _Loop(NamedTuple):
+    """A loop of a function, by its bytecode: the place of a yield is more precise than its line.
 
     Parameters:
         first: the offset of its first instruction.
@@ -118,24 +118,18 @@ def goes_round(code: CodeType, place: int) -> bool | None:
     return None if loop is None else loop.ends_by_condition
 
 
-def _innermost_loop(code: CodeType, place: int) -> Loop | None:
-    around = loops_around(code, place)
-    return around[-1] if around else None
-
-
-def loops_around(code: CodeType, place: int) -> list[Loop]:
-    """The loops in which an instruction is, the outermost first."""
+def _innermost_loop(code: CodeType, place: int) -> _Loop | None:
     around = [loop for loop in _loops_of(code) if loop.first <= place <= loop.last]
-    return sorted(around, key=lambda loop: loop.first - loop.last)
+    return min(around, key=lambda loop: loop.last - loop.first, default=None)
 
 
 @lru_cache(maxsize=1024)
-def _loops_of(code: CodeType) -> list[Loop]:
+def _loops_of(code: CodeType) -> list[_Loop]:
     """The loops of a function."""
     instructions = list(dis.get_instructions(code))
     heads = {each.offset for each in instructions if each.opname == "FOR_ITER"}
     return [
-        Loop(each.argval, each.offset, each.argval not in heads)
+        _Loop(each.argval, each.offset, each.argval not in heads)
         for each in instructions
         # One without an interrupt belongs to an ``await``.
         if each.opcode in dis.hasjrel
