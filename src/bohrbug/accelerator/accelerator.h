@@ -112,6 +112,10 @@ bool in_another_thread(void);
 /* Whether the calling code is a trace or profile function, or what sys.monitoring calls. */
 bool is_in_tracer(void);
 PyObject *in_tracer(PyObject *module, PyObject *nothing);
+/* Whether what the calling code accesses is no business of an execution. */
+bool nobody_sees(void);
+PyObject *is_unseen(PyObject *module, PyObject *nothing);
+PyObject *another_thread(PyObject *module, PyObject *nothing);
 /* Its running task, borrowed. */
 PyObject *running_task(PyObject *execution);
 /* Whether the running task is within a modelled primitive; -1: exception. */
@@ -189,6 +193,8 @@ PyObject *use_threads(PyObject *module, PyObject *arguments);
 
 PyObject *use_frames(PyObject *module, PyObject *arguments);
 PyObject *frames_of_step(PyObject *module, PyObject *innermost);
+/* Let go of what is kept of frames from one access to the next. */
+void forget_frames(void);
 
 /* -- carriers.c, running_loop.c ------------------------------------------------- */
 
@@ -225,6 +231,17 @@ PyObject *use_detector(PyObject *module, PyObject *arguments);
 
 /* -- accesses.c ----------------------------------------------------------------- */
 
+/* What is accessed: ``owner.name``, ``owner[key]``, or all of ``owner``. */
+typedef enum { ATTRIBUTE, ITEM, WHOLE } What;
+/* Tell a sink, of whatever class; ``key`` is NULL for WHOLE. */
+int tell_to(PyObject *sink, What what, PyObject *owner, PyObject *key, bool is_write,
+            PyObject *place);
+/* The variable, a new reference, or None if it is none. */
+PyObject *shadow_of(PyObject *owners, PyObject *variables, What what, PyObject *owner,
+                    PyObject *key, bool is_write, PyObject *place);
+/* dict[id(object)], borrowed; NULL if it is not there or an exception is set. */
+PyObject *by_identity(PyObject *dict, PyObject *object);
+
 PyObject *use_sinks(PyObject *module, PyObject *arguments);
 PyObject *use_hooks(PyObject *module, PyObject *arguments);
 PyObject *use_silent_sink(PyObject *module, PyObject *type);
@@ -239,6 +256,14 @@ Progress tell_whole_now(PyObject *owner, bool is_write, PyObject *place);
 /* ``table[type(owner)]``, where the table may work it out; a new reference. */
 PyObject *found_for_type(PyObject *table, PyObject *owner);
 
+/* -- around.c --------------------------------------------------------------------- */
+
+/* Tell a sink that stands before another one; RARE: it is no such sink. */
+Progress tell_around(PyObject *sink, What what, PyObject *owner, PyObject *key, bool is_write,
+                     PyObject *place);
+PyObject *use_sweeping_sink(PyObject *module, PyObject *arguments);
+PyObject *use_logging_sink(PyObject *module, PyObject *arguments);
+
 /* -- calls.c ---------------------------------------------------------------------- */
 
 PyObject *use_intervals(PyObject *module, PyObject *arguments);
@@ -249,6 +274,8 @@ extern PyMethodDef call_hook_definitions[];
 /* -- variables.c ----------------------------------------------------------------- */
 
 PyObject *attribute_shadow(PyObject *variables, PyObject *target, PyObject *name, PyObject *place);
+/* Let another class of variables be as usual for attributes. */
+void know_passing_variables(PyObject *type);
 PyObject *name_variable(PyObject *execution, PyObject *identity, PyObject *shadow);
 PyObject *use_variables(PyObject *module, PyObject *arguments);
 

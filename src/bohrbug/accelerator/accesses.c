@@ -25,14 +25,11 @@ static Slot point_sink_slots[] = {
 enum { SHADOW_READS, SHADOW_WRITES };
 static Slot shadow_slots[] = {[SHADOW_READS] = {"reads", 0}, [SHADOW_WRITES] = {"writes", 0}, {0}};
 
-/* What is accessed: ``owner.name``, ``owner[key]``, or all of ``owner``. */
-typedef enum { ATTRIBUTE, ITEM, WHOLE } What;
 static PyObject *text_attributes, *text_items, *text_whole, *text_read, *text_write;
 /* The names of the methods of Variables, by What. */
 static PyObject *text_shadow_of[3];
 
-/* dict[id(object)], borrowed; NULL if it is not there or an exception is set. */
-static PyObject *
+PyObject *
 by_identity(PyObject *dict, PyObject *object)
 {
     PyObject *key = PyLong_FromVoidPtr(object);
@@ -67,8 +64,7 @@ known_shadow(PyObject *owners, What what, PyObject *owner, PyObject *key)
     return shadow;
 }
 
-/* The variable, a new reference, or None if it is none. */
-static PyObject *
+PyObject *
 shadow_of(PyObject *owners, PyObject *variables, What what, PyObject *owner, PyObject *key,
           bool is_write, PyObject *place)
 {
@@ -185,7 +181,7 @@ tell_sink(PyObject *told_sink, What what, PyObject *owner, PyObject *key, bool i
            PyObject *place)
 {
     /* Such as a server of the whole session, which runs rewritten functions, too. */
-    if (in_another_thread() || is_in_tracer())
+    if (nobody_sees())
         return 0;
     if (PyObject_TypeCheck(told_sink, point_sink_type))
         return slot_get(told_sink, point_sink_slots[POINT_ENABLED]) != Py_True
@@ -291,7 +287,27 @@ reads_are_silent(void)
     return Py_IS_TYPE(sink, silent_type);
 }
 
-/* Tell the sink, of whatever class; a new reference to None. */
+int
+tell_to(PyObject *told_sink, What what, PyObject *owner, PyObject *key, bool is_write,
+        PyObject *place)
+{
+    if (Py_IS_TYPE(told_sink, watching_type) || Py_IS_TYPE(told_sink, point_sink_type))
+        return tell_sink(told_sink, what, owner, key, is_write, place);
+    Progress around = tell_around(told_sink, what, owner, key, is_write, place);
+    if (around != RARE)
+        return around == DONE ? 0 : -1;
+    PyObject *arguments[5] = {told_sink, owner};
+    size_t count = 2;
+    if (key != NULL)
+        arguments[count++] = key;
+    arguments[count++] = is_write ? Py_True : Py_False;
+    arguments[count++] = place;
+    PyObject *result = PyObject_VectorcallMethod(texts[what], arguments, count, NULL);
+    Py_XDECREF(result);
+    return result == NULL ? -1 : 0;
+}
+
+/* Tell the sink that is set; a new reference to None. */
 static PyObject *
 tell(What what, PyObject *owner, PyObject *key, bool is_write, PyObject *place)
 {
@@ -300,20 +316,9 @@ tell(What what, PyObject *owner, PyObject *key, bool is_write, PyObject *place)
         Py_RETURN_NONE;
     /* Another one may take its place while a task waits within. */
     PyObject *told_sink = Py_NewRef(sink);
-    PyObject *result;
-    if (Py_IS_TYPE(told_sink, watching_type) || Py_IS_TYPE(told_sink, point_sink_type)) {
-        result = told(tell_sink(told_sink, what, owner, key, is_write, place));
-    } else {
-        PyObject *arguments[5] = {told_sink, owner};
-        size_t count = 2;
-        if (key != NULL)
-            arguments[count++] = key;
-        arguments[count++] = is_write ? Py_True : Py_False;
-        arguments[count++] = place;
-        result = PyObject_VectorcallMethod(texts[what], arguments, count, NULL);
-    }
+    int result = tell_to(told_sink, what, owner, key, is_write, place);
     Py_DECREF(told_sink);
-    return result;
+    return told(result);
 }
 
 PyObject *

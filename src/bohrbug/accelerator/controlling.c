@@ -36,6 +36,24 @@ in_another_thread(void)
     return controlled != 0 && controlled != PyThread_get_thread_ident();
 }
 
+bool
+nobody_sees(void)
+{
+    return in_another_thread() || is_in_tracer();
+}
+
+PyObject *
+is_unseen(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(nothing))
+{
+    return PyBool_FromLong(nobody_sees());
+}
+
+PyObject *
+another_thread(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(nothing))
+{
+    return PyBool_FromLong(in_another_thread());
+}
+
 PyObject *
 running_task(PyObject *self)
 {

@@ -46,29 +46,107 @@ says(PyObject *function, PyObject *known, PyObject *name)
     return is_true;
 }
 
-/* Append what is known of a frame to a list. */
+/* What is known of a frame: borrowed, as the frame lives while this is looked at. */
+typedef struct {
+    PyFrameObject *frame;
+    PyCodeObject *code;
+    long offset;
+} Noted;
+
+/* Those that were found, the innermost first. */
+typedef struct {
+    Noted *noted;
+    Py_ssize_t count, room;
+} Found;
+
+/* What was found last: most accesses are made where the one before was, but for the last call. */
+static PyObject *last_found;
+
+/* Append what is known of a frame. */
 static int
-note(PyObject *found, PyFrameObject *frame, PyCodeObject *code)
+note(Found *found, PyFrameObject *frame, PyCodeObject *code)
 {
-    PyObject *number = PyLong_FromVoidPtr(frame);
-    PyObject *offset = PyLong_FromLong(PyFrame_GetLasti(frame));
-    PyObject *noted = number == NULL || offset == NULL ? NULL : PyTuple_Pack(3, number, code, offset);
+    if (found->count == found->room) {
+        Py_ssize_t room = found->room ? 2 * found->room : 64;
+        Noted *grown = PyMem_Realloc(found->noted, (size_t)room * sizeof *grown);
+        if (grown == NULL) {
+            PyErr_NoMemory();
+            return -1;
+        }
+        found->noted = grown;
+        found->room = room;
+    }
+    found->noted[found->count++] = (Noted){frame, code, PyFrame_GetLasti(frame)};
+    return 0;
+}
+
+/* The garbage collector need not look at what is referred to by nothing that it looks at. */
+static PyObject *
+untracked(PyObject *tuple)
+{
+    if (tuple != NULL && !PyType_IS_GC(&PyCode_Type) && PyObject_GC_IsTracked(tuple))
+        PyObject_GC_UnTrack(tuple);
+    return tuple;
+}
+
+/* ``(id(frame), code, offset)``: a new reference. */
+static PyObject *
+told_of(Noted noted)
+{
+    PyObject *number = PyLong_FromVoidPtr(noted.frame);
+    PyObject *offset = PyLong_FromLong(noted.offset);
+    PyObject *told =
+        number == NULL || offset == NULL ? NULL : PyTuple_Pack(3, number, noted.code, offset);
     Py_XDECREF(number);
     Py_XDECREF(offset);
-    int failed = noted == NULL ? -1 : PyList_Append(found, noted);
-    Py_XDECREF(noted);
-    return failed;
+    return untracked(told);
+}
+
+/* Whether that was told of a frame. */
+static bool
+was_told_of(PyObject *told, Noted noted)
+{
+    return PyTuple_GET_ITEM(told, 1) == (PyObject *)noted.code &&
+           PyLong_AsLong(PyTuple_GET_ITEM(told, 2)) == noted.offset &&
+           PyLong_AsVoidPtr(PyTuple_GET_ITEM(told, 0)) == noted.frame;
+}
+
+/* The first ``used`` of them as a tuple, the outermost first; it shares what it can with the last. */
+static PyObject *
+told_of_all(const Found *found, Py_ssize_t used)
+{
+    PyObject *all = PyTuple_New(used);
+    Py_ssize_t known = last_found == NULL ? 0 : PyTuple_GET_SIZE(last_found);
+    for (Py_ssize_t i = 0; all != NULL && i < used; i++) {
+        Noted noted = found->noted[used - 1 - i];
+        PyObject *before = i < known ? PyTuple_GET_ITEM(last_found, i) : NULL;
+        PyObject *told =
+            before != NULL && was_told_of(before, noted) ? Py_NewRef(before) : told_of(noted);
+        if (told == NULL)
+            Py_CLEAR(all);
+        else
+            PyTuple_SET_ITEM(all, i, told);
+    }
+    if (used > 0 && untracked(all) != NULL)
+        Py_XSETREF(last_found, Py_NewRef(all));
+    return all;
+}
+
+void
+forget_frames(void)
+{
+    Py_CLEAR(last_found);
 }
 
 typedef enum { GO_ON, STOP, NO_BUSINESS, BROKEN } Next;
 
 /* Look at one frame: what `found` has of the first `used` counts. */
 static Next
-look(PyFrameObject *frame, PyCodeObject *code, PyObject *found, Py_ssize_t *used)
+look(PyFrameObject *frame, PyCodeObject *code, Found *found, Py_ssize_t *used)
 {
     int own = says(is_own, own_files, code->co_filename);
     if (own != 0)
-        return own < 0 ? BROKEN : PyList_GET_SIZE(found) ? STOP : GO_ON;
+        return own < 0 ? BROKEN : found->count ? STOP : GO_ON;
     PyObject *globals = PyFrame_GetGlobals(frame);
     PyObject *name = PyDict_GetItemWithError(globals, text_name);
     if (name == NULL)
@@ -85,7 +163,7 @@ look(PyFrameObject *frame, PyCodeObject *code, PyObject *found, Py_ssize_t *used
         if (of_loop < 0 || note(found, frame, code) < 0)
             next = BROKEN;
         else if (!of_loop)
-            *used = PyList_GET_SIZE(found);
+            *used = found->count;
         else if (*used == 0)
             next = NO_BUSINESS;
     }
@@ -97,15 +175,13 @@ look(PyFrameObject *frame, PyCodeObject *code, PyObject *found, Py_ssize_t *used
 PyObject *
 frames_of_step(PyObject *Py_UNUSED(module), PyObject *innermost)
 {
-    PyObject *found = PyList_New(0);
-    if (found == NULL)
-        return NULL;
+    Found found = {0};
     Py_ssize_t used = 0;
     Next next = GO_ON;
     PyFrameObject *frame = PyFrame_Check(innermost) ? (PyFrameObject *)Py_NewRef(innermost) : NULL;
     while (frame != NULL && next == GO_ON) {
         PyCodeObject *code = PyFrame_GetCode(frame);
-        next = look(frame, code, found, &used);
+        next = look(frame, code, &found, &used);
         Py_DECREF(code);
         Py_SETREF(frame, PyFrame_GetBack(frame));
     }
@@ -113,9 +189,8 @@ frames_of_step(PyObject *Py_UNUSED(module), PyObject *innermost)
     PyObject *result = NULL;
     if (next == NO_BUSINESS)
         result = PyTuple_New(0);
-    else if (next != BROKEN && PyList_SetSlice(found, used, PyList_GET_SIZE(found), NULL) == 0 &&
-             PyList_Reverse(found) == 0)
-        result = PyList_AsTuple(found);
-    Py_DECREF(found);
+    else if (next != BROKEN)
+        result = told_of_all(&found, used);
+    PyMem_Free(found.noted);
     return result;
 }

@@ -220,6 +220,7 @@ shared_row(PyObject *id, PyObject *operation, PyObject *ids)
 PyObject *
 forget_shared(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(nothing))
 {
+    forget_frames();
     for (size_t i = 0; i < ENTRIES; i++) {
         Py_CLEAR(rows[i]);
         Py_CLEAR(operations[i]);

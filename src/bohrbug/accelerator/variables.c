@@ -12,13 +12,13 @@ static Slot variables_slots[] = {
     [KINDS] = {"_kinds", 0}, [OWNERS_OF] = {"owners", 0}, {0},
 };
 enum {
-    ATTRIBUTES, IDENTITY, IDENTITY_KEY, ITEMS, KIND, LABEL, NAME, PLACE, OWNER_VARIABLES, WHOLE,
+    ATTRIBUTES, IDENTITY, IDENTITY_KEY, ITEMS, KIND, LABEL, NAME, PLACE, OWNER_VARIABLES, OWNER_WHOLE,
 };
 static Slot owner_slots[] = {
     [ATTRIBUTES] = {"attributes", 0}, [IDENTITY] = {"identity", 0},
     [IDENTITY_KEY] = {"identity_key", 0}, [ITEMS] = {"items", 0}, [KIND] = {"kind", 0},
     [LABEL] = {"label", 0}, [NAME] = {"name", 0}, [PLACE] = {"place", 0},
-    [OWNER_VARIABLES] = {"variables", 0}, [WHOLE] = {"whole", 0}, {0},
+    [OWNER_VARIABLES] = {"variables", 0}, [OWNER_WHOLE] = {"whole", 0}, {0},
 };
 enum { HELD, IS_CONTAINER, IS_MODULE, IS_TYPE, TRACKED };
 static Slot kind_parts[] = {
@@ -39,7 +39,7 @@ static Slot variable_slots[] = {[VARIABLE_ID] = {"id", 0}, [VARIABLE_SHADOW] = {
 static Slot states_slots[] = {{"_states", 0}, {0}};
 static Slot namespaces_slots[] = {{"_namespaces", 0}, {0}};
 
-static PyTypeObject *variables_type, *weak_owner_type, *shadow_type, *variable_type, *file_type;
+static PyTypeObject *variables_type, *passing_type, *weak_owner_type, *shadow_type, *variable_type, *file_type;
 static PyObject *no_accesses;
 
 #define OF_VARIABLES(name) slot_get(variables, variables_slots[name])
@@ -47,6 +47,19 @@ static PyObject *no_accesses;
 #define SET_OWNER(name, value) slot_set(owner, owner_slots[name], value)
 #define OF_SHADOW(name) slot_get(shadow, shadow_parts[name])
 #define SET_SHADOW(name, value) slot_set(shadow, shadow_parts[name], value)
+
+void
+know_passing_variables(PyObject *type)
+{
+    passing_type = (PyTypeObject *)Py_NewRef(type);
+}
+
+/* Whether variables treat attributes of common objects as usual. */
+static bool
+is_usual(PyObject *variables)
+{
+    return Py_IS_TYPE(variables, variables_type) || Py_IS_TYPE(variables, passing_type);
+}
 
 /* The execution whose variables these are, borrowed; NULL: something else. */
 static PyObject *
@@ -94,7 +107,7 @@ new_owner(PyObject *variables, PyObject *target, PyObject *kind, PyObject *place
         SET_OWNER(PLACE, place);
         SET_OWNER(ATTRIBUTES, attributes);
         SET_OWNER(ITEMS, items);
-        SET_OWNER(WHOLE, Py_None);
+        SET_OWNER(OWNER_WHOLE, Py_None);
         SET_OWNER(IDENTITY_KEY, Py_None);
         is_made = PyDict_SetItem(OF_VARIABLES(OWNERS_OF), identity, owner) == 0;
     }
@@ -116,7 +129,7 @@ new_shadow(PyObject *owner, PyObject *name, PyObject *task)
     bool is_container = slot_get(OF_OWNER(KIND), kind_parts[IS_CONTAINER]) == Py_True;
     SET_SHADOW(OWNER, owner);
     SET_SHADOW(KEY, name);
-    SET_SHADOW(CONTAINER, is_container ? Py_None : OF_OWNER(WHOLE));
+    SET_SHADOW(CONTAINER, is_container ? Py_None : OF_OWNER(OWNER_WHOLE));
     SET_SHADOW(IS_ITEM, Py_False);
     SET_SHADOW(SOLE, TASK(task, INDEX));
     SET_SHADOW(SHARED, Py_False);
@@ -134,8 +147,7 @@ PyObject *
 attribute_shadow(PyObject *variables, PyObject *target, PyObject *name, PyObject *place)
 {
     PyObject *execution =
-        Py_IS_TYPE(variables, variables_type) && PyUnicode_CheckExact(name) ? execution_of(variables)
-                                                                            : NULL;
+        is_usual(variables) && PyUnicode_CheckExact(name) ? execution_of(variables) : NULL;
     PyObject *kind = execution == NULL ? NULL : common_kind(variables, target);
     PyObject *identity = kind == NULL ? NULL : PyLong_FromVoidPtr(target);
     if (identity == NULL)

@@ -16,7 +16,7 @@ it waited for the answer to become another one.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from bohrbug.model.operation import READ, WRITE, Operation, TaskId
@@ -87,11 +87,11 @@ def stale_writes(
         One for each three places, with the first time it was seen.
     """
     found: dict[tuple[int, int, int], StaleWrite] = {}
+    groups = _written_by_several(touches)
+    if not groups:
+        return []
     ends = {touch.step.task: touch.step.number for touch in touches}
-    for of_owner in _by_owner(touches):
-        writers = {touch.step.task for touch in of_owner if touch.is_write}
-        if len(writers) < 2:
-            continue
+    for of_owner in groups:
         seen: dict[TaskId, list[Touch]] = defaultdict(list)
         writes: list[Touch] = []
         for touch in of_owner:
@@ -107,12 +107,24 @@ def stale_writes(
     return list(found.values())
 
 
-def _by_owner(touches: Iterable[Touch]) -> Iterable[list[Touch]]:
-    """What was accessed of each object; its variables may overlap."""
-    groups: dict[int, list[Touch]] = defaultdict(list)
+def _written_by_several(touches: Sequence[Touch]) -> list[list[Touch]]:
+    """What was accessed of each object that several tasks have written; variables may overlap.
+
+    Of thousands of objects these are few.
+    """
+    writers: dict[int, TaskId] = {}
+    several: set[int] = set()
     for touch in touches:
-        groups[id(touch.variable.owner)].append(touch)
-    return groups.values()
+        if touch.is_write:
+            owner, task = id(touch.variable.owner), touch.step.task
+            if writers.setdefault(owner, task) != task:
+                several.add(owner)
+    groups: dict[int, list[Touch]] = defaultdict(list)
+    if several:
+        for touch in touches:
+            if id(touch.variable.owner) in several:
+                groups[id(touch.variable.owner)].append(touch)
+    return [*groups.values()]
 
 
 def _overlap(one: Touch, other: Touch) -> bool:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from bohrbug.accelerator import native
+from bohrbug.accelerator import native, with_fast_path
 
 if TYPE_CHECKING:
     from bohrbug.runtime.threads.execution import Execution
@@ -95,11 +95,13 @@ nothing in it, and no task may lose control there.
 """
 
 
+@with_fast_path
 def in_another_thread() -> bool:
     """Whether the calling thread is another one than that in which an execution runs."""
     return current.thread not in (0, real_get_ident())
 
 
+@with_fast_path
 def is_unseen() -> bool:
     """Whether what the calling code accesses is no business of an execution."""
     return in_another_thread() or bool(in_tracer())

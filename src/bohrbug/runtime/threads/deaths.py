@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from bohrbug.accelerator import native
 from bohrbug.model.operation import WRITE
 from bohrbug.runtime.threads.control import controlled, is_unseen
 from bohrbug.runtime.threads.data.places import Place, PlaceSet
@@ -135,6 +136,8 @@ class _SweepingSink(AroundSink):
         points: the places that are scheduling points.
     """
 
+    __slots__ = ("_deaths", "_execution", "_points", "_sweep", "_variables")
+
     def __init__(
         self,
         usual: Any,
@@ -144,12 +147,16 @@ class _SweepingSink(AroundSink):
         points: PlaceSet,
     ) -> None:
         super().__init__(usual)
-        self.may_fall_silent = self._usual.may_fall_silent
         self._deaths = deaths
         self._execution = execution
         self._variables = variables
         self._points = points
         self._sweep = variables.sweep
+
+    @property
+    def may_fall_silent(self) -> bool:  # type: ignore[override]
+        """See :class:`~.data.sinks.AroundSink`."""
+        return bool(self._usual.may_fall_silent)
 
     def _use(self, owner: Any, place: Any) -> None:
         """Until here the task keeps an object alive that others may refer to weakly.
@@ -213,3 +220,7 @@ class _SweepingSink(AroundSink):
         if is_write:
             self._let_go(owner)
             self._sweep()
+
+
+if native is not None:
+    native.use_sweeping_sink(_SweepingSink, lives.outrun_lives, lives.lives_by_target)

@@ -68,6 +68,8 @@ class AroundSink:
         usual: the other one.
     """
 
+    __slots__ = ("_usual", "announced", "breaker", "join", "part")
+
     # Whether, with a single task left, what is told makes no difference.
     may_fall_silent = False
 

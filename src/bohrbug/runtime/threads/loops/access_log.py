@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING, Any
 from weakref import ref
 
 from bohrbug.accelerator import native, with_fast_path
+from bohrbug.accelerator.plain import plain
 from bohrbug.model.operation import TaskId
 from bohrbug.runtime.threads.control import is_unseen
 from bohrbug.runtime.threads.data.kinds import Types
-from bohrbug.runtime.threads.data.passing import PassingVariables
+from bohrbug.runtime.threads.data.passing import PassingOwner, PassingVariables
 from bohrbug.runtime.threads.data.places import Place
 from bohrbug.runtime.threads.data.shadows import Shadow
 from bohrbug.runtime.threads.data.sinks import AroundSink
@@ -42,6 +43,7 @@ SHORT_CLOCK = 32
 """Entries that are not worth looking through for such as can be left out."""
 
 
+@plain
 @dataclass(slots=True, eq=False)
 class LoopStep:
     """One step of a task of an event loop.
@@ -82,6 +84,7 @@ Around = tuple[tuple[int, CodeType, int], ...]
 """Frames, the outermost first: a number that tells a frame from others, its code, and where."""
 
 
+@plain
 @dataclass(slots=True, eq=False)
 class Touch:
     """An access by a task of an event loop.
@@ -103,6 +106,7 @@ class Touch:
     at: int
 
 
+@plain
 @dataclass(frozen=True, slots=True)
 class Cause:
     """What makes a step possible.
@@ -130,6 +134,20 @@ class AccessLog:
     Attributes:
         touches: the accesses, in order.
     """
+
+    __slots__ = (
+        "_execution",
+        "_first_touches",
+        "_has_begun",
+        "_known",
+        "_last",
+        "_running",
+        "_steps",
+        "_taken",
+        "_told",
+        "_variables",
+        "touches",
+    )
 
     def __init__(self, execution: Execution, types: Types) -> None:
         self._execution = execution
@@ -372,6 +390,8 @@ class LoggingSink(AroundSink):
         log: takes them down.
     """
 
+    __slots__ = ("_log",)
+
     def __init__(self, usual: Any, log: AccessLog) -> None:
         super().__init__(usual)
         self._log = log
@@ -407,3 +427,9 @@ class LoggingSink(AroundSink):
         if step is not None and not is_unseen():
             shadow = log.whole(owner, is_write, place)
             log.take(step, shadow, is_write, place, sys._getframe(1))
+
+
+if native is not None:
+    native.use_logging_sink(
+        LoggingSink, AccessLog, LoopStep, Touch, PassingVariables, PassingOwner, MOST_TOUCHES
+    )

@@ -177,9 +177,12 @@ class Life:
 UNKNOWN = Named("weak references")
 """Stands for the lives of objects that were dead before we saw a reference to them."""
 
-_by_target: dict[int, Life] = {}
-# Those of whose end others may be told first, and how many references their objects had before.
-_outrun: list[tuple[Life, int]] = []
+lives_by_target: dict[int, Life] = {}
+"""By the ids of the objects."""
+
+outrun_lives: list[tuple[Life, int]] = []
+"""Those of whose end others may be told first, and how many references their objects had before."""
+
 # By their own ids: a life whose object is dead is still read by the references to it.
 _lives: dict[int, Life] = {}
 # References without a callback, which nobody minds that we keep, by their ids.
@@ -194,9 +197,9 @@ _dropping: dict[int, Named] = {}
 
 
 def _life_of(target: Any) -> Life:
-    life = _by_target.get(id(target))
+    life = lives_by_target.get(id(target))
     if life is None or _target_of(life.reference) is not target:
-        life = _by_target[id(target)] = Life(target)
+        life = lives_by_target[id(target)] = Life(target)
         if not _lives:
             _ending.begin()
         _lives[id(life)] = life
@@ -256,8 +259,8 @@ def forget() -> list[Place]:
             found += unknown
     _readers_of_unknown.clear()
     _lives.clear()
-    _outrun.clear()
-    _by_target.clear()
+    outrun_lives.clear()
+    lives_by_target.clear()
     _by_reference.clear()
     return found
 
@@ -303,22 +306,22 @@ def made(target: Any, make: Callable[[Any], Any] | None, place: Place) -> None:
     else:
         life.calls_back = True
         # Callbacks are called from the newest to the oldest.
-        _outrun.append((life, weakref.getweakrefcount(target)))
+        outrun_lives.append((life, weakref.getweakrefcount(target)))
 
 
 def catch_up() -> None:
     """Before a task does something: nobody is to have been told of a death before us."""
-    if not _outrun:
+    if not outrun_lives:
         return
-    outrun = _outrun[:]
-    _outrun.clear()
+    outrun = outrun_lives[:]
+    outrun_lives.clear()
     for life, count in outrun:
         if life.ended_by >= 0:
             continue
         target = _target_of(life.reference)
         if target is not None and weakref.getweakrefcount(target) <= count:
             # It is not made yet.
-            _outrun.append((life, count))
+            outrun_lives.append((life, count))
         else:
             life.catch_up(target)
 
@@ -368,7 +371,7 @@ def use(target: Any, place: Place) -> Life | None:
     Returns:
         Its life, if there are weak references to it.
     """
-    life = _by_target.get(id(target))
+    life = lives_by_target.get(id(target))
     if life is None or _target_of(life.reference) is not target:
         return None
     task = _ending.current()
@@ -399,7 +402,8 @@ def let_go_by(holder: Any) -> list[Life]:
     return [
         life
         for each in found
-        if (life := _by_target.get(id(each))) is not None and _target_of(life.reference) is each
+        if (life := lives_by_target.get(id(each))) is not None
+        and _target_of(life.reference) is each
     ]
 
 
