@@ -201,8 +201,9 @@ OPTIONS: tuple[Option, ...] = (
         "timeouts",
         str,
         "When a timeout can fire: while others could run (early), or only when nothing else can"
-        " (late); report: early, but a failure that needs it does not count.",
-        ("early", "report", "late"),
+        " (late); report: early, but a failure that needs it does not count; short: it counts"
+        " if nobody has to stand still for a second.",
+        ("short", "early", "report", "late"),
     ),
     Option(
         "interpreter",

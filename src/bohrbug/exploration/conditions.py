@@ -46,10 +46,12 @@ class VerdictConditions:
         taking: tuple[str, ...] = (),
     ) -> VerdictConditions:
         """The conditions that options set, those of the runtime, and those of what was unseen."""
+        # How long a native program would have to stand still is not measured: all of it counts.
+        timeouts = "early" if accesses and options.timeouts == "short" else options.timeouts
         return cls(
             options.level,
             options.scope,
-            options.timeouts,
+            timeouts,
             options.interpreter,
             faults,
             accesses,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from bohrbug.exploration.figures import RaceKey, Signature, race_key
 from bohrbug.exploration.learning import Learner
 from bohrbug.exploration.minimisation.budget import MOST_WITH_THE_GIL
-from bohrbug.exploration.options import ExploreOptions
+from bohrbug.exploration.options import LONG_STALL, ExploreOptions
 from bohrbug.exploration.platform import Platform
 from bohrbug.exploration.result import MOST_SURVEYED, Failure, Result
 from bohrbug.exploration.spending import Spending
@@ -234,7 +234,7 @@ class Findings:
             if self.reproduces(plan, signature):
                 confirmations += 1
             else:
-                if self._options.timeouts == "report" and trace.fired_early():
+                if self._would_put_aside(trace) and trace.fired_early():
                     # It counts only if it also happens without early timeouts.
                     self.untimely_once.append(trace.outcome)
                     self._forbid_early_timeouts()
@@ -263,11 +263,16 @@ class Findings:
         may_follow_up = len(trace) <= LONG and not self._spending.is_overdrawn
         if self._options.minimise and not self._is_interrupted() and may_follow_up:
             self._follow_up().reduce(failure)
-        if self._options.timeouts == "report" and self._is_untimely(failure):
+        if self._would_put_aside(failure.trace) and self._is_untimely(failure):
             # The timeout is the reason; looking for a cause would cost every such test seconds.
             self._put_aside(failure)
         elif may_follow_up and not self._spending.is_overdrawn and not self._is_interrupted():
             self._follow_up().explain(failure)
+
+    def _would_put_aside(self, trace: Trace) -> bool:
+        """Whether a failure does not count if it needs what a timeout or a sleep has done early."""
+        rule = self._options.timeouts
+        return rule == "report" or (rule == "short" and trace.longest_stall >= LONG_STALL)
 
     def _is_untimely(self, failure: Failure) -> bool:
         """Whether a failure needs a timeout or a sleep to end before its time.

@@ -15,6 +15,10 @@ from bohrbug.settings import OPTIONS, change_of_scope
 _wall = time.time
 
 
+LONG_STALL = 1.0
+"""Seconds for which a busy machine does not let all other tasks stand still, by ``short``."""
+
+
 @dataclass(frozen=True, slots=True)
 class ExploreOptions:
     """Options of an exploration; the names are those of the command line and of pytest.
@@ -31,7 +35,8 @@ class ExploreOptions:
         timeouts: ``early``: that a timeout fires although others could run is a
             choice; ``late``: only when nothing else can run; ``report``: as ``early``
             until a failure is found that needs it, which is reported but does not
-            count as a failure, and from then on as ``late``.
+            count as a failure, and from then on as ``late``; ``short``: such a failure counts
+            if no task had to stand still for :data:`LONG_STALL` or longer.
         interpreter: ``free-threaded``: control may pass at any access; ``gil``:
             only where a build with the GIL can switch threads.
         entropy: ``same``: what the system gives at random, as ``os.urandom`` does, is the same in
@@ -74,7 +79,7 @@ class ExploreOptions:
     seed: int = 0
     level: str = "racy"
     scope: tuple[str, ...] = ()
-    timeouts: str = "early"
+    timeouts: str = "short"
     interpreter: str = "free-threaded"
     entropy: str = "same"
     memory: str = SC

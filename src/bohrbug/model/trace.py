@@ -100,7 +100,9 @@ class Trace:
             beyond its own operation, such as the lock that a ``wait`` releases.
         early_timeouts: steps whose operation could have ended by its timeout at any time
             before; in ascending order.  Not kept in files, and neither are ``gates`` and
-            ``raised``.
+            ``raised`` and ``longest_stall``.
+        longest_stall: seconds for which all other tasks had to stand still, at the longest, for a
+            timeout to fire or a sleep to end when it did.
         gates: of steps on semaphores and queues, by step.
         final_pending: what each task that did not end was about to do.
         withdrawn: what tasks of event loops could have done and did not do after all, as the
@@ -126,6 +128,7 @@ class Trace:
     defaults: dict[int, TaskId] = field(default_factory=dict)
     effects: list[tuple[int, TaskId, ResourceId, bool]] = field(default_factory=list)
     early_timeouts: list[int] = field(default_factory=list)
+    longest_stall: float = 0.0
     gates: dict[int, Gate] = field(default_factory=dict)
     final_pending: dict[TaskId, Operation] = field(default_factory=dict)
     withdrawn: dict[TaskId, Operation] = field(default_factory=dict)

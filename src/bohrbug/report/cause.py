@@ -54,6 +54,9 @@ class _Speaker:
             at = self._names.at(slept.operation)
             return f"the end of the sleep{at} in {self._task(slept.task)}"
         task = self._task(event.task)
+        timer = self._names.timer_set(self._operation(event, step), event.task)
+        if timer is not None:
+            return f"the timer ({self._names.place(timer)}) in {task}"
         if event.kind in (BEGIN, END):
             return f"the {'beginning' if event.kind is BEGIN else 'end'} of {task}"
         if event.kind is FLUSH:

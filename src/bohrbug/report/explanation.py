@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import groupby
 
 from bohrbug.exploration.result import Failure
@@ -51,6 +51,10 @@ class _Mentioned:
         return f"task {self._names.task(task)}"
 
 
+def _by_id(task: TaskId) -> str:
+    return f"task {task}"
+
+
 def _timeout_clause(
     trace: Trace, story: Story, steps: TaskSteps, names: Names, mentioned: _Mentioned
 ) -> str:
@@ -64,17 +68,23 @@ def _timeout_clause(
         at = names.at(slept.operation)
         return f"the sleep of {mentioned(slept.task)}{at} ends although {who} could still run"
     operation = trace.operations[story.step]
-    return f"{_timed_wait(operation, mentioned(story.task), names)} although {who} could still run"
+    return f"{_timed_wait(operation, story.task, mentioned, names)} although {who} could still run"
 
 
-def _timed_wait(operation: Operation, task: str, names: Names) -> str:
+def _timed_wait(
+    operation: Operation, id: TaskId, mentioned: Callable[[TaskId], str], names: Names
+) -> str:
     """How a timed wait ends: ``the 5 s timeout of the wait on Event e in task 0 fires``."""
-    site = names.site(operation)
+    task = mentioned(id)
+    timer = names.timer_set(operation, id)
+    site = timer or names.site(operation)
     at = f" at {names.place(site)}" if site is not None else ""
     literal = _SECONDS.search(source_line(site)) if site is not None else None
     seconds = f"{literal[1]} s " if literal else ""
     if operation.kind is SLEEP:
         return f"the {seconds}sleep of {task}{at} ends"
+    if timer is not None:
+        return f"the {seconds}timer of {task}, set{at}, fires"
     if operation.kind is JOIN:
         what = f"join of task {operation.resource}"
     else:
@@ -321,7 +331,7 @@ def _free_choices(
             others = [other for other in trace.timed[first] if other != task]
             if others and not enabled:
                 found.append(
-                    f"{_timed_wait(operation, f'task {task}', names)} before "
+                    f"{_timed_wait(operation, task, _by_id, names)} before "
                     f"{_other_timed_waits(trace, others, first, steps, names)}"
                 )
             continue
@@ -340,7 +350,7 @@ def _other_timed_waits(
     if len(others) == 1:
         operation = steps.next_operation(trace, others[0], step)
         if operation is not None:
-            words = _timed_wait(operation, f"task {others[0]}", names)
+            words = _timed_wait(operation, others[0], _by_id, names)
             return words if operation.kind is SLEEP else f"{words.removesuffix(' fires')} does"
     return f"the timed waits of {_list_tasks(others)} end"
 

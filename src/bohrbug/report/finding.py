@@ -127,6 +127,14 @@ def interpreter_note(failure: Failure, names: Names) -> str:
     return _beyond_gil(failure, names, "Needs")
 
 
+def not_counted(failure: Failure) -> str:
+    """The heading of a failure that needs a timeout or a sleep to end before its time."""
+    stall = failure.trace.longest_stall
+    # One of an earlier process does not tell, nor is less than a second worth a number.
+    early = f"{stall:,.0f} s early" if stall >= 1 else "early"
+    return f"Not counted: it needs a timeout or a sleep that ends {early}"
+
+
 def timeouts_note(failure: Failure) -> str:
     """What to do if a schedule is too unkind to timeouts; empty if none of them matters."""
     if not ends_waits_early(failure.trace, failure.essential):

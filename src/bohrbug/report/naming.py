@@ -12,6 +12,7 @@ from bohrbug.model.native_resources import ANY_CHILD, MADE_BY_CALLS
 from bohrbug.model.operation import (
     BEGIN,
     BUFFER,
+    CALLBACK,
     CHOOSE,
     CONTINUE,
     END,
@@ -26,6 +27,7 @@ from bohrbug.model.operation import (
     SPAWN,
     TRIO_RUN,
     WAIT,
+    WAKE,
     Operation,
     Resource,
     ResourceId,
@@ -302,6 +304,21 @@ class Names:
         """The place of an operation in words: `` (bank.py:12)``, or an empty string."""
         site = None if operation.kind in (BEGIN, END) else self.site(operation)
         return f" ({self.place(site)})" if site is not None else ""
+
+    def timer_set(self, operation: Operation, task: TaskId) -> Site | None:
+        """Where the timer of an event loop was set that is over by an operation, if it is one.
+
+        What asyncio calls by itself has been asked for nowhere in the program, but for timers.
+        """
+        resource = self._resources.get(operation.resource)
+        info = self._infos.get(task)
+        if resource is None or resource.type != "event loop" or info is None:
+            return None
+        if operation.kind is WAKE:
+            return info.spawned
+        site = self.site(operation)
+        is_own = site is not None and os.path.dirname(site.filename).endswith("asyncio")
+        return info.spawned if operation.kind is CALLBACK and is_own else None
 
     # -- resources and operations ------------------------------------------------
 

@@ -24,6 +24,7 @@ from bohrbug.report.finding import (
     how_found,
     how_often_reproduced,
     interpreter_note,
+    not_counted,
     suspected_races,
     telling_races,
     timeouts_note,
@@ -350,7 +351,7 @@ def render_result(
             full=verbose,
         )
     for failure in result.untimely:
-        paper.heading("Not counted: it needs a timeout or a sleep that ends early")
+        paper.heading(not_counted(failure))
         command = "" if failure.reproduction is None else f"bohrbug replay {failure.reproduction}"
         render_failure(failure, console, replay_command=command, test=result.test, full=verbose)
     if result.races and verbose:

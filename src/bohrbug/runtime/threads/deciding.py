@@ -334,10 +334,19 @@ class Deciding:
                 self.free_threaded_only_steps.append(step)
         if timed and chosen not in enabled:
             chosen.timed_out = True
+            if enabled or len(timed) > 1:
+                self._note_stall(chosen, enabled, timed)
             self.clock.advance_to(chosen.deadline)
             self._pass_over(chosen, timed)
         if self.fairness.active:
             self.fairness.scheduled(chosen)
+
+    def _note_stall(self, chosen: Task, enabled: list[Task], timed: list[Task]) -> None:
+        """A timed wait ends although others could go on, or were to end before it."""
+        # Where nobody could go on, time passes anyway up to the first of them.
+        idle_until = 0.0 if enabled else earliest(timed).deadline
+        stall = chosen.deadline - max(self.clock.now, idle_until)  # type: ignore[operator, type-var]
+        self.trace.longest_stall = max(self.trace.longest_stall, stall)
 
     def _pass_over(self, chosen: Task, timed: list[Task]) -> None:
         """A timeout has fired: which others should have by now."""

@@ -72,6 +72,7 @@ class RecordedTrace(Trace):
         self.withdrawn = {}
         self.effects = []
         self.early_timeouts = []
+        self.longest_stall = 0.0
         self.gates = {}
         self.races = []
         self.outcome = PASSED

@@ -135,9 +135,12 @@ class LoopTasks:
             if gives_way and self._pauses_can_be_late:
                 order = Order.ARRIVAL
         else:
+            function = _function_of(callback)
             code = _code_of(callback)
-            is_own = code is not None and is_of_loop(getattr(callback, "__globals__", _NOTHING))
-            task = self.make(creator, None if is_own else place_from(frame))
+            is_own = code is not None and is_of_loop(getattr(function, "__globals__", _NOTHING))
+            # What asyncio calls by itself is of no interest, but who has set a timer is.
+            is_hidden = is_own and not hasattr(type(handle), "_when")
+            task = self.make(creator, None if is_hidden else place_from(frame))
             task.target = code.co_qualname if code else type(callback).__name__
         log = self._execution.access_log
         cause = None if log is None else log.cause_of_call(frame)
@@ -335,11 +338,14 @@ def _is_step(callback: Any) -> bool:
     return name is None or name == "__step"
 
 
-def _code_of(callback: Any) -> CodeType | None:
+def _function_of(callback: Any) -> Any:
     while isinstance(callback, functools.partial):
         callback = callback.func
-    callback = getattr(callback, "__func__", callback)
-    code = getattr(callback, "__code__", None)
+    return getattr(callback, "__func__", callback)
+
+
+def _code_of(callback: Any) -> CodeType | None:
+    code = getattr(_function_of(callback), "__code__", None)
     return code if isinstance(code, CodeType) else None
 
 

@@ -1,0 +1,133 @@
+"""``timeouts="short"``: what needs others to stand still for long does not count."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from collections.abc import Callable
+
+import pytest
+
+import bohrbug
+from bohrbug.exploration.verdicts import VerdictKind
+
+
+def explored(program: Callable[[], None], timeouts: str = "short") -> bohrbug.Result:
+    return bohrbug.explore(program, executions=300, seconds=None, causes=0, timeouts=timeouts)
+
+
+def waiting_for(seconds: float) -> Callable[[], None]:
+    def program() -> None:
+        done = threading.Event()
+        thread = threading.Thread(target=done.set)
+        thread.start()
+        assert done.wait(seconds)
+        thread.join()
+
+    return program
+
+
+def fetching_within(seconds: float) -> Callable[[], None]:
+    async def fetch() -> int:
+        await asyncio.sleep(0.01)
+        return 1
+
+    async def main() -> None:
+        assert await asyncio.wait_for(fetch(), seconds) == 1
+
+    return lambda: asyncio.run(main())
+
+
+def sleeping_beside(seconds: float) -> Callable[[], None]:
+    def program() -> None:
+        order: list[str] = []
+
+        def sleep(seconds: float, name: str) -> None:
+            time.sleep(seconds)
+            order.append(name)
+
+        threads = [
+            threading.Thread(target=sleep, args=(0.1, "short")),
+            threading.Thread(target=sleep, args=(seconds, "long")),
+        ]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert order == ["short", "long"]
+
+    return program
+
+
+def late_in_a_long_wait() -> None:
+    done = threading.Event()
+
+    def work() -> None:
+        time.sleep(4.5)
+        done.set()
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    assert done.wait(5)
+    thread.join()
+
+
+@pytest.mark.parametrize("program", [waiting_for, fetching_within, sleeping_beside])
+def test_counts_where_others_stand_still_for_less_than_a_second(
+    program: Callable[[float], Callable[[], None]],
+) -> None:
+    result = explored(program(0.9))
+    assert result.verdict.kind is VerdictKind.FAILED
+    assert not result.untimely
+
+
+@pytest.mark.parametrize("program", [waiting_for, fetching_within, sleeping_beside])
+def test_is_put_aside_where_others_stand_still_for_longer(
+    program: Callable[[float], Callable[[], None]],
+) -> None:
+    result = explored(program(30))
+    assert not result.failures
+    (failure,) = result.untimely
+    assert failure.trace.longest_stall == pytest.approx(30, abs=0.2)
+    # It is no promise either: nobody has looked at all schedules with early timeouts.
+    assert result.verdict.kind not in (VerdictKind.FAILED, VerdictKind.HOLDS)
+
+
+def test_what_is_left_of_a_timeout_is_what_matters() -> None:
+    assert explored(late_in_a_long_wait).verdict.kind is VerdictKind.FAILED
+
+
+def test_all_count_where_timeouts_are_early() -> None:
+    assert explored(waiting_for(30), "early").verdict.kind is VerdictKind.FAILED
+
+
+def test_none_counts_where_they_are_only_reported() -> None:
+    result = explored(waiting_for(0.9), "report")
+    assert not result.failures
+    assert len(result.untimely) == 1
+
+
+def test_what_is_put_aside_does_not_hide_others() -> None:
+    def program() -> None:
+        counter = [0]
+        done = threading.Event()
+
+        def count() -> None:
+            seen = counter[0]
+            counter[0] = seen + 1
+
+        def work() -> None:
+            count()
+            done.set()
+
+        thread = threading.Thread(target=work)
+        thread.start()
+        count()
+        if not done.wait(30):
+            raise TimeoutError
+        thread.join()
+        assert counter == [2]
+
+    result = explored(program)
+    assert [failure.outcome.exception for failure in result.failures] == ["AssertionError"]
