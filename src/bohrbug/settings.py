@@ -202,7 +202,7 @@ OPTIONS: tuple[Option, ...] = (
         str,
         "When a timeout can fire: while others could run (early), or only when nothing else can"
         " (late); report: early, but a failure that needs it does not count; short: it counts"
-        " if nobody has to stand still for a second.",
+        " if nobody has to stand still for more than a second.",
         ("short", "early", "report", "late"),
     ),
     Option(

@@ -212,7 +212,12 @@ CASES = [
         f"{HOW_TO}/timeouts-and-sleeps.md",
         "Early",
         programs={"poller.py": "poller.py"},
-        between=("bohrbug run --quiet poller:sleeps",),
+        between=("bohrbug run --quiet --timeouts early poller:sleeps",),
+    ),
+    Case(
+        f"{HOW_TO}/timeouts-and-sleeps.md",
+        "Short (default of `bohrbug run` and `bohrbug.explore`)",
+        programs={"poller.py": "poller.py"},
     ),
     Case(f"{HOW_TO}/timeouts-and-sleeps.md", "Late", programs={"poller.py": "poller.py"}),
 ]

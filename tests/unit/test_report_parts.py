@@ -379,7 +379,7 @@ def test_the_block_of_a_verdict_says_why_how_large_and_under_which_conditions() 
     text = console.file.getvalue()
     assert "reason: the budget of 1,000 executions was spent" in text
     assert "size: about 40 schedules (10 to 160), estimated from 20 executions; 50% of them" in text
-    assert "conditions: level sync, timeouts early, interpreter free-threaded" in text
+    assert "conditions: level sync, timeouts short, interpreter free-threaded" in text
 
 
 class Sampled(RandomWalk):

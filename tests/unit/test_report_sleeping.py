@@ -20,7 +20,7 @@ def too_early() -> None:
 
 def test_a_task_whose_turn_is_later_does_not_wait_for_a_variable() -> None:
     """Fairness lets the other go first; the one that slept could read."""
-    (failure,) = bohrbug.explore(too_early).failures
+    (failure,) = bohrbug.explore(too_early, timeouts="early").failures
     text = failure_text(failure)
     assert "read list box" in text
     assert "waits for list box" not in text

@@ -73,11 +73,12 @@ def late_in_a_long_wait() -> None:
     thread.join()
 
 
+@pytest.mark.parametrize("seconds", [0.9, 1])
 @pytest.mark.parametrize("program", [waiting_for, fetching_within, sleeping_beside])
-def test_counts_where_others_stand_still_for_less_than_a_second(
-    program: Callable[[float], Callable[[], None]],
+def test_counts_where_others_stand_still_for_a_second_at_most(
+    program: Callable[[float], Callable[[], None]], seconds: float
 ) -> None:
-    result = explored(program(0.9))
+    result = explored(program(seconds))
     assert result.verdict.kind is VerdictKind.FAILED
     assert not result.untimely
 

@@ -272,7 +272,7 @@ class Findings:
     def _would_put_aside(self, trace: Trace) -> bool:
         """Whether a failure does not count if it needs what a timeout or a sleep has done early."""
         rule = self._options.timeouts
-        return rule == "report" or (rule == "short" and trace.longest_stall >= LONG_STALL)
+        return rule == "report" or (rule == "short" and round(trace.longest_stall, 3) > LONG_STALL)
 
     def _is_untimely(self, failure: Failure) -> bool:
         """Whether a failure needs a timeout or a sleep to end before its time.

@@ -16,7 +16,7 @@ _wall = time.time
 
 
 LONG_STALL = 1.0
-"""Seconds for which a busy machine does not let all other tasks stand still, by ``short``."""
+"""Seconds: a busy machine lets all other tasks stand still for so long, and no longer (``short``)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,7 @@ class ExploreOptions:
             choice; ``late``: only when nothing else can run; ``report``: as ``early``
             until a failure is found that needs it, which is reported but does not
             count as a failure, and from then on as ``late``; ``short``: such a failure counts
-            if no task had to stand still for :data:`LONG_STALL` or longer.
+            if no task had to stand still for longer than :data:`LONG_STALL`.
         interpreter: ``free-threaded``: control may pass at any access; ``gil``:
             only where a build with the GIL can switch threads.
         entropy: ``same``: what the system gives at random, as ``os.urandom`` does, is the same in

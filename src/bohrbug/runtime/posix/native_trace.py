@@ -46,6 +46,8 @@ class NativeTrace(Trace):
         self.uncontrolled = Uncontrolled()
         self.virtual_time = reading.now / 1e9
         self.seconds = 0.0
+        # Not measured, and so never too long.
+        self.longest_stall = 0.0
 
     def __len__(self) -> int:
         return self._reading.steps
