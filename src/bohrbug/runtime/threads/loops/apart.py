@@ -164,6 +164,9 @@ class Apart:
 
     def check(self) -> None:
         """Between two steps: whether what was taken for granted is still so."""
+        if not self._names:
+            # Nothing was, up to now.
+            return
         # Whatever the program adds to the loop is everybody's.
         if (self._names and not self._names.issuperset(vars(self._loop))) or any(
             not taken.is_kept() for taken in self._constants.values()

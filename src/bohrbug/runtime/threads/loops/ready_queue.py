@@ -188,7 +188,8 @@ class ReadyQueue(Generic[_Entry]):
         self.was_impatient = self.has_forgotten = False
 
     def __len__(self) -> int:
-        return sum(1 for _ in self)
+        state = self._states[0]
+        return len(state.turn) + len(state.following) + len(state.arrived)
 
     def __iter__(self) -> Iterator[_Entry]:
         return iter(self._states[0])
@@ -222,17 +223,38 @@ class ReadyQueue(Generic[_Entry]):
     @property
     def has_only_arrivals(self) -> bool:
         """Whether all that is left, and all that follows, may be late."""
-        return all(entry.order is not Order.FIFO or entry.is_cancelled() for entry in self)
+        for entry in self._states[0]:
+            if entry.order is Order.FIFO and not entry.is_cancelled():
+                return False
+        return True
 
     @property
     def may_end(self) -> bool:
         """Whether the turn may end, and another one begin, before anything else runs."""
-        return any(state.may_end() for state in self._states)
+        for state in self._states:
+            if state.may_end():
+                return True
+        return False
 
     @property
     def is_over(self) -> bool:
         """Whether nothing is left of the turn."""
-        return not any(state.turn for state in self._states)
+        for state in self._states:
+            if state.turn:
+                return False
+        return True
+
+    @property
+    def first(self) -> _Entry | None:
+        """What comes next, if there is one state and something that was called for is its first.
+
+        First in, first out: nothing else may come before it.  Most steps are of this kind.
+        """
+        if len(self._states) == 1:
+            for entry in self._states[0].turn:
+                if not entry.is_cancelled():
+                    return entry if entry.order is Order.FIFO else None
+        return None
 
     def next_ones(self, *, may_end: bool = True) -> list[_Entry]:
         """What may run next, in the order in which the loop would run it if nothing were late.
@@ -240,6 +262,9 @@ class ReadyQueue(Generic[_Entry]):
         Parameters:
             may_end: what follows may come, too; if that is chosen, the turn has ended.
         """
+        first = self.first
+        if first is not None:
+            return [first]
         found: dict[int, _Entry] = {}
         for state in self._states:
             for entry in state.options():
@@ -278,7 +303,10 @@ class ReadyQueue(Generic[_Entry]):
         if entry.is_cancelled():
             # By another thread, since it was chosen: it does not run.
             return False
-        staying, ending = self._states_after(entry, may_end)
+        if entry is self.first:
+            staying, ending = [self._states[0].without(entry)], []
+        else:
+            staying, ending = self._states_after(entry, may_end)
         if entry.order is Order.TIMER:
             for each in staying[0] if staying else ending[0]:
                 if each.deadline is entry.deadline:
