@@ -12,6 +12,7 @@ from bohrbug.model.operation import CLOSE, RECEIVE, SEND
 from bohrbug.runtime.threads.control import controlled
 from bohrbug.runtime.threads.execution import Execution
 from bohrbug.runtime.threads.io.channels import channel_of, is_counter
+from bohrbug.runtime.threads.io.handed_buffers import filled_by, read_by
 from bohrbug.runtime.threads.io.opened import Closing
 from bohrbug.runtime.threads.io.patches import patches
 from bohrbug.runtime.threads.io.waiting import READABLE, WRITABLE, await_descriptor, point
@@ -157,7 +158,11 @@ class PipeFile(io.FileIO):
         """As ``FileIO.readinto``."""
         execution = controlled()
         if execution is not None and not self.closed and _may_block(self.fileno()):
-            _read_under_control(execution, self.fileno(), place_of(caller(_getframe(1))))
+            place = place_of(caller(_getframe(1)))
+            _read_under_control(execution, self.fileno(), place)
+            if filled_by("FileIO.readinto", buffer):
+                # Another task may have taken what there was.
+                _read_under_control(execution, self.fileno(), place)
         return super().readinto(buffer)
 
     def read(self, size: int | None = -1, /) -> bytes | None:  # type: ignore[override]
@@ -180,6 +185,7 @@ class PipeFile(io.FileIO):
 
     def write(self, data: Any, /) -> int | None:  # type: ignore[override]
         """As ``FileIO.write``."""
+        read_by("FileIO.write", data)
         execution = controlled()
         if execution is not None and not self.closed and _may_block(self.fileno()):
             place = place_of(caller(_getframe(1)))

@@ -19,6 +19,7 @@ from bohrbug.runtime.threads.io.channels import (
     names_of,
     reach_of,
 )
+from bohrbug.runtime.threads.io.handed_buffers import filled_by, read_by
 from bohrbug.runtime.threads.io.patches import patches
 from bohrbug.runtime.threads.io.waiting import (
     READABLE,
@@ -71,6 +72,7 @@ def _prepare(self: Any, frame: Any, kind: Kind, flags: int = 0) -> bool:
 def _wrap_reading(name: str) -> None:
     # Before the flags comes the number of bytes, and if need be a buffer or one for messages.
     flags_at = 1 if name in ("recv", "recvfrom") else 2
+    fills = name.endswith("_into")
     original = getattr(Socket, name)
 
     @patches.method(Socket, name)
@@ -79,6 +81,10 @@ def _wrap_reading(name: str) -> None:
         blocking = _prepare(self, _getframe(1), RECEIVE, flags)
         if blocking and flags & _WAIT_ALL and name == "recv":
             return _receive_all(self, args[0], flags, _getframe(1))
+        if fills and args and filled_by(f"socket.{name}", args[0]):
+            # Another task may have taken what there was.
+            while blocking and not is_ready(self.fileno(), READABLE):
+                blocking = _prepare(self, _getframe(1), RECEIVE, flags)
         return original(self, *args, **kwargs)
 
 
@@ -127,6 +133,8 @@ _sendall = Socket.sendall
 def send(self: Any, data: Any, flags: int = 0, /) -> int:
     """As ``socket.send``."""
     execution = controlled()
+    if type(data) is not bytes:
+        read_by("socket.send", data)
     timeout = self.gettimeout()
     if execution is not None and timeout is None and not flags & _DONT_WAIT and self.fileno() >= 0:
         # A blocking send returns when all is on its way.
@@ -139,6 +147,8 @@ def send(self: Any, data: Any, flags: int = 0, /) -> int:
 def sendall(self: Any, data: Any, flags: int = 0, /) -> None:
     """As ``socket.sendall``."""
     execution = controlled()
+    if type(data) is not bytes:
+        read_by("socket.sendall", data)
     timeout = self.gettimeout()
     if execution is None or timeout == 0 or flags & _DONT_WAIT or self.fileno() < 0:
         _prepare(self, _getframe(1), SEND, flags)
@@ -152,6 +162,7 @@ def _wrap_writing(name: str) -> None:
 
     @patches.method(Socket, name)
     def wrapper(self: Any, *args: Any) -> Any:
+        read_by(f"socket.{name}", *args[:1])
         _prepare(self, _getframe(1), SEND)
         return original(self, *args)
 

@@ -13,6 +13,7 @@ from typing import Any
 from bohrbug.model.operation import INSPECT, SET, STATEMENT, Kind
 from bohrbug.runtime.threads.control import controlled
 from bohrbug.runtime.threads.io.database import DEFAULT_TIMEOUT, Waiting, database_of
+from bohrbug.runtime.threads.io.handed_buffers import read_by
 from bohrbug.runtime.threads.io.patches import patches
 from bohrbug.runtime.threads.rewrite.callables import instrumented_callable, tell_consumed
 from bohrbug.runtime.threads.synchronizers import place_of
@@ -241,6 +242,7 @@ def _tell_bound(args: tuple[Any, ...]) -> None:
     """Tell of the values that a statement is given."""
     if len(args) > 1:
         tell_consumed(args[1], "sqlite3.Cursor.execute")
+        read_by("sqlite3.Cursor.execute", args[1])
 
 
 _SHARED = "cursor of sqlite3 used by several tasks"

@@ -162,7 +162,16 @@ def _vars(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
 
 def _set_item(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
     if arguments:
+        _read_for_slice(arguments, place)
         hooks.write_item(owner, arguments[0], place)
+
+
+def _read_for_slice(arguments: tuple[Any, ...], place: Place) -> None:
+    """All items of what is stored in a slice are read."""
+    if type(arguments[0]) is slice:
+        for stored in arguments[1:2]:
+            if families.CONTAINER[type(stored)]:
+                meanings.tell_whole(stored, False, place)
 
 
 def _delete_item(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
@@ -180,6 +189,7 @@ def _read_item_by_name(owner: Any, arguments: tuple[Any, ...], place: Place) -> 
 
 def _set_item_by_name(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
     if arguments and tell.active:
+        _read_for_slice(arguments, place)
         family = families.SETITEM_BY_NAME[type(owner)]
         meanings.subscript(owner, arguments[0], family, True, place)
 

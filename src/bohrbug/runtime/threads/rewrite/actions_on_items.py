@@ -12,6 +12,7 @@ from bohrbug.runtime.threads.rewrite import (
 from bohrbug.runtime.threads.rewrite import (
     effects,
     families,
+    hooks,
     iteration,
     meanings,
     operators,
@@ -58,6 +59,13 @@ def _next(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
         meanings.tell_special_method(owner, "__next__", (), place)
 
 
+def _ask_for_length(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
+    if table.ITERATORS[type(owner)]:
+        iteration.advance(owner, place)
+    else:
+        hooks.read_whole(owner, place)
+
+
 def _iterate(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
     iteration.iterate(owner, place)
 
@@ -92,6 +100,7 @@ ACTIONS: dict[str, Callable[[Any, tuple[Any, ...], Place], iteration.Tell | None
     effects.CONTAINS_ITEM: _contains,
     effects.CONTAINS_ITEM_BY_NAME: _contains_by_name,
     effects.STEP: _next,
+    effects.ASK_FOR_LENGTH: _ask_for_length,
     effects.ITERATE: _iterate,
     effects.CONSUME: _consume_owner,
     effects.BINARY: _binary,

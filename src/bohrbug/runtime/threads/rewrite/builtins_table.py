@@ -49,6 +49,7 @@ from bohrbug.runtime.threads.rewrite.classes import (
     remember_class,
 )
 from bohrbug.runtime.threads.rewrite.effects import (
+    ALL,
     BINARY,
     BINARY_IN_PLACE,
     CHANGE_DESCRIPTOR,
@@ -269,7 +270,7 @@ def _methods(
         others: all else.
     """
     effects = {name: Effect(READ) for name in _names(_SPECIAL_READS) if hasattr(class_, name)}
-    effects.update({name: Effect(READ, (0,)) for name in _names(reads)})
+    effects.update({name: Effect(READ, ALL) for name in _names(reads)})
     effects.update(dict.fromkeys(_names(writes), PLAIN_WRITE))
     for action, special_names in ((BINARY, _SPECIAL_BINARY), (COMPARE, _COMPARISONS)):
         known = (name for name in _names(special_names) if hasattr(class_, name))
@@ -337,7 +338,8 @@ _MAPPING_METHODS = {
 }
 _SEQUENCE_EXTENDERS = {"extend": Effect(WRITE, (0,)), "extendleft": Effect(WRITE, (0,))}
 _ITERATOR_METHODS = {
-    name: Effect(STEP) for name in ("__next__", "send", "throw", "close", "__setstate__")
+    name: Effect(STEP)
+    for name in ("__next__", "send", "throw", "close", "__setstate__", "__length_hint__")
 }
 _STREAM_METHODS = (
     "write writelines truncate seek read readline readlines read1 readinto readinto1 close"
@@ -346,17 +348,24 @@ _STREAM_METHODS = (
 
 _FILE_METHODS = {
     **dict.fromkeys(
-        _names("read readline readlines read1 readinto readinto1 peek readall __next__"),
-        Effect(READ_STREAM),
+        _names("read readline readlines read1 peek readall __next__"), Effect(READ_STREAM)
     ),
-    **dict.fromkeys(_names("write truncate flush"), Effect(WRITE_STREAM)),
-    "writelines": Effect(WRITE_STREAM, (0,), calls_back=True),
+    **dict.fromkeys(_names("readinto readinto1"), Effect(READ_STREAM, fills=True)),
+    "write": Effect(WRITE_STREAM, (0,)),
+    **dict.fromkeys(_names("truncate flush"), Effect(WRITE_STREAM)),
+    "writelines": Effect(WRITE_STREAM, (0,), calls_back=True, by_value=True, at_once=True),
     **dict.fromkeys(_names("seek detach reconfigure"), Effect(USE_STREAM)),
     "tell": Effect(LOOK_IN_STREAM),
     **dict.fromkeys(_names("close __exit__"), Effect(CLOSE_STREAM)),
 }
 
-_WRITE_LINES = Effect(WRITE, (0,), calls_back=True)
+_WRITE_LINES = Effect(WRITE, (0,), calls_back=True, by_value=True, at_once=True)
+
+_BUFFER_READERS = (
+    "count find rfind index rindex startswith endswith partition rpartition split rsplit"
+    " strip lstrip rstrip replace translate removeprefix removesuffix"
+)
+"""Methods of ``bytes`` that look for, or at, the bytes of other objects."""
 
 _DESCRIPTOR_METHODS = {
     "__get__": Effect(GET_BY_DESCRIPTOR),
@@ -388,7 +397,7 @@ _METHODS: dict[type, dict[str, Effect]] = {
             "discard": Effect(WRITE_KEY),
             "remove": Effect(WRITE_KEY),
             **{
-                name: Effect(WRITE, (0, 1, 2))
+                name: Effect(WRITE, ALL)
                 for name in (
                     "update",
                     "intersection_update",
@@ -410,10 +419,12 @@ _METHODS: dict[type, dict[str, Effect]] = {
     ),
     array.array: _converting(
         array.array,
-        writes="append insert remove pop clear reverse byteswap frombytes fromfile fromlist"
-        " fromunicode",
+        writes="append insert remove pop clear reverse byteswap fromunicode",
         reads="index count tobytes tolist tofile tounicode buffer_info",
-        others=_SEQUENCE_EXTENDERS,
+        others=_SEQUENCE_EXTENDERS
+        | dict.fromkeys(
+            _names("frombytes fromfile fromlist"), Effect(WRITE, (0,), calls_back=True)
+        ),
     ),
     memoryview: _methods(
         memoryview,
@@ -437,20 +448,26 @@ _METHODS: dict[type, dict[str, Effect]] = {
         **dict.fromkeys(_names("find rfind size tell"), Effect(LOOK_IN_MAPPING)),
         **dict.fromkeys(_names("seek read read_byte readline"), Effect(READ_MAPPING)),
         **dict.fromkeys(
-            _names("write write_byte move resize close __exit__ flush madvise"),
+            _names("write_byte move resize close __exit__ flush madvise"),
             Effect(WRITE_MAPPING),
         ),
+        "write": Effect(WRITE_MAPPING, (0,)),
     },
     str: {
         **dict.fromkeys(("join", "translate"), Effect(NOTHING, (0,))),
         "format": Effect(FORMAT, by_value=True),
         "format_map": Effect(NOTHING, (0,), by_value=True),
     },
-    bytes: {"join": Effect(NOTHING, (0,), calls_back=True, by_value=True)},
+    bytes: {
+        "join": Effect(NOTHING, (0,), calls_back=True, by_value=True),
+        **dict.fromkeys(_names(_BUFFER_READERS), Effect(NOTHING, (0, 1))),
+    },
     _io.StringIO: dict.fromkeys(_names(_STREAM_METHODS), Effect(WRITE))
     | {"getvalue": Effect(WRITE), "writelines": _WRITE_LINES},
     _io.BytesIO: dict.fromkeys(_names(_STREAM_METHODS), Effect(WRITE))
-    | {"getvalue": Effect(WRITE), "getbuffer": Effect(WRITE), "writelines": _WRITE_LINES},
+    | {"getvalue": Effect(WRITE), "getbuffer": Effect(WRITE), "writelines": _WRITE_LINES}
+    | {"write": Effect(WRITE, (0,)), "__init__": Effect(WRITE, (0,))}
+    | dict.fromkeys(_names("readinto readinto1"), Effect(WRITE, fills=True)),
     **dict.fromkeys(
         (
             _io.TextIOWrapper,

@@ -21,6 +21,7 @@ from bohrbug.runtime.threads.rewrite import (
     actions,
     actions_on_items,
     by_value,
+    byte_buffers,
     calls_back,
     constructors,
     effects,
@@ -179,6 +180,8 @@ def further_argument(callable_: Any, value: Any, place: Place) -> None:
     elif effect is not None and effect.calls_back and item_functions.note(value, place):
         # The call itself, which is told next, knows with what it is called.
         return
+    elif effect is not None and effect.consumes == effects.ALL:
+        halfway.begin_if_any([iteration.consume_in_any_order(value, place)], None)
     elif effect is not None and (effect.by_value or effect.action is effects.PRINT):
         by_value.read((value,), place)
 
@@ -457,8 +460,12 @@ def _apply(effect: effects.Effect, owner: Any, arguments: tuple[Any, ...], place
             return
         owner = arguments[0]
         arguments = arguments[1:]
-    consumed = [arguments[index] for index in effect.consumes if index < _length(arguments)]
-    if consumed or effect.by_value or effect.leads_on or effect.reads_all or effect.calls_back:
+    if effect.consumes == effects.ALL:
+        consumed = [*arguments]
+    else:
+        consumed = [arguments[index] for index in effect.consumes if index < _length(arguments)]
+    has_more = effect.by_value or effect.leads_on or effect.reads_all or effect.fills
+    if consumed or has_more or effect.calls_back:
         function = item_functions.take(place) if effect.calls_back else None
         again = tell.in_one_step(
             place, _tell_all, effect, owner, arguments, consumed, function, place
@@ -524,6 +531,9 @@ def _tell_all(
         _use((owner,), True, place)
     if effect.reads_all:
         _use(arguments[:1], False, place)
+    if effect.fills:
+        for buffer in arguments[:1]:
+            byte_buffers.fill(buffer, place)
     again.append(_ACTIONS[effect.action](owner, arguments, place))
     if effect.calls_back:
         in_c = function if item_functions.is_in_c(function) else None

@@ -14,6 +14,7 @@ WRITE_KEY = "write an item"
 CONTAINS_ITEM = "contains"
 CONTAINS_ITEM_BY_NAME = "contains, by the name of its method"
 STEP = "next"
+ASK_FOR_LENGTH = "ask how much there is, or is still to come"
 ITERATE = "iter"
 CONSUME = "read all items"
 COMPARE = "comparison"
@@ -89,6 +90,9 @@ FIRST = "calls its first argument, with the others"
 FOLDS = "calls the owner with two items at a time"
 HELD = "calls what the owner holds"
 
+ALL = (0, 1, 2)
+"""Of the arguments that are read: all, however many there are."""
+
 
 class Effect(NamedTuple):
     """What a call does.
@@ -107,6 +111,7 @@ class Effect(NamedTuple):
         calls: which functions in C it calls, where that is neither one that it is given by keyword
             nor any other argument.
         at_once: items are looked at one by one, as they come, and not compared with later ones.
+        fills: bytes are put into its first argument, or into what is in that.
     """
 
     action: str
@@ -119,6 +124,7 @@ class Effect(NamedTuple):
     state: str = ""
     calls: str = ""
     at_once: bool = False
+    fills: bool = False
 
     def with_items(self, calls_back: bool, by_value: bool) -> Effect:
         """The same of a call that looks at items.
@@ -136,6 +142,7 @@ class Effect(NamedTuple):
             self.state,
             self.calls,
             self.at_once,
+            self.fills,
         )
 
 

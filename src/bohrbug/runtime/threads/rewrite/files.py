@@ -30,6 +30,7 @@ from bohrbug.runtime.threads.leftovers import forgotten_afterwards
 from bohrbug.runtime.threads.rewrite import (
     descriptors,
     effects,
+    library_table,
     links,
     mappings,
     tell,
@@ -121,6 +122,7 @@ def _access_by_name(thing: Any, place: Place) -> None:
     for each in _by_name(path):
         _tell_name(each, place)
         tell.whole(_file(each), True, place)
+    use_state(library_table.UMASK, False, place)
 
 
 def _by_name(path: str | None) -> list[str]:
@@ -198,6 +200,7 @@ def _tell_made(thing: Any, place: Place) -> None:
             for each in _by_name(path):
                 _tell_name(each, place)
         _tell_file(path, True, place)
+        use_state(library_table.UMASK, False, place)
 
 
 def _is_there(path: str) -> bool:

@@ -15,6 +15,7 @@ import builtins
 import collections
 import functools
 import gc
+import io
 import itertools
 import operator
 import os
@@ -24,6 +25,7 @@ from types import BuiltinFunctionType, ModuleType
 from typing import Any
 
 from bohrbug.runtime.threads.rewrite.effects import (
+    ASK_FOR_LENGTH,
     ASK_INTERPRETER,
     BINARY,
     BINARY_IN_PLACE,
@@ -77,8 +79,10 @@ from bohrbug.runtime.threads.rewrite.effects import (
 
 CONSTRUCTORS: dict[type, int] = {
     **dict.fromkeys((list, tuple, set, frozenset, dict, bytes, bytearray, str, bool), 0),
-    **dict.fromkeys((collections.deque, collections.OrderedDict, memoryview), 0),
+    **dict.fromkeys((collections.deque, collections.OrderedDict, memoryview, io.BytesIO), 0),
     **dict.fromkeys((itertools.product, itertools.permutations), 0),
+    # It asks how long what it goes through is.
+    reversed: 0,
     **dict.fromkeys((itertools.combinations, itertools.combinations_with_replacement), 0),
     **dict.fromkeys((collections.defaultdict, array.array), 1),
     **dict.fromkeys((ExceptionGroup, BaseExceptionGroup), 1),
@@ -102,12 +106,19 @@ def _functions() -> dict[Callable[..., Any], Effect]:
         calls_back: bool = False,
         by_value: bool = False,
         at_once: bool = False,
+        fills: bool = False,
     ) -> None:
         for name in names.split():
             function = getattr(module, name, None)
             if type(function) is BuiltinFunctionType:
                 effects[function] = Effect(
-                    action, consumes, True, calls_back, by_value=by_value, at_once=at_once
+                    action,
+                    consumes,
+                    True,
+                    calls_back,
+                    by_value=by_value,
+                    at_once=at_once,
+                    fills=fills,
                 )
 
     comparing = {"calls_back": True, "by_value": True}
@@ -141,7 +152,8 @@ def _functions() -> dict[Callable[..., Any], Effect]:
     enter(_heapq, "heapreplace_max heapify_max", WRITE, **comparing)
     enter(_bisect, "bisect bisect_left bisect_right", READ, **comparing)
     enter(_bisect, "insort insort_left insort_right", WRITE, **comparing)
-    enter(_operator, "length_hint truth not_", READ)
+    enter(_operator, "truth not_", READ)
+    enter(_operator, "length_hint", ASK_FOR_LENGTH)
     enter(_operator, "countOf indexOf", CONSUME, **comparing, at_once=True)
     enter(_weakref, "_remove_dead_weakref", DELETE_ITEM)
     enter(_operator, "getitem", READ_ITEM)
@@ -176,12 +188,18 @@ def _functions() -> dict[Callable[..., Any], Effect]:
     enter(os, "link symlink", LINK_FILE)
     enter(os, "chdir", WRITE_CURRENT_FOLDER)
     effects[os.getcwd] = Effect(READ_CURRENT_FOLDER)
-    enter(os, "read readv readinto", READ_DESCRIPTOR)
-    enter(os, "write writev ftruncate", WRITE_DESCRIPTOR)
+    enter(os, "read", READ_DESCRIPTOR)
+    enter(os, "readv readinto", READ_DESCRIPTOR, fills=True)
+    enter(os, "write", WRITE_DESCRIPTOR, 0)
+    enter(os, "writev", WRITE_DESCRIPTOR, by_value=True)
+    enter(os, "ftruncate", WRITE_DESCRIPTOR)
     enter(os, "sendfile", SEND_FILE)
     enter(os, "copy_file_range", COPY_FILE)
-    enter(os, "pread preadv", READ_AT_POSITION)
-    enter(os, "pwrite pwritev posix_fallocate", WRITE_AT_POSITION)
+    enter(os, "pread", READ_AT_POSITION)
+    enter(os, "preadv", READ_AT_POSITION, fills=True)
+    enter(os, "pwrite", WRITE_AT_POSITION, 0)
+    enter(os, "pwritev", WRITE_AT_POSITION, by_value=True)
+    enter(os, "posix_fallocate", WRITE_AT_POSITION)
     enter(os, "lseek", SEEK_DESCRIPTOR)
     enter(os, "fstat get_blocking get_inheritable isatty dup", LOOK_AT_DESCRIPTOR)
     enter(os, "set_blocking set_inheritable fchmod fchown", CHANGE_DESCRIPTOR)

@@ -200,7 +200,7 @@ _CALLING = frozenset({*_WITH_RESULTS, *_WITH_ITEMS, _CALLABLE_ITERATOR})
 USING = frozenset({*_CALLING, itertools.compress, itertools.chain})
 """Classes of iterators that do more with values than to hand them on."""
 
-_OVER_SEQUENCES = frozenset({table.SEQUENCE_ITERATOR, reversed})
+OVER_SEQUENCES = frozenset({table.SEQUENCE_ITERATOR, reversed})
 """They ask what they go through for one item after the other, by number."""
 
 
@@ -236,7 +236,7 @@ def _follow(iterator: Any, users: Sequence[User], given_back: GivenBack, depth: 
         given_back.add_others(users)
     else:
         of_items = [users] * len(inner)
-        for each in referents if class_ in _OVER_SEQUENCES else ():
+        for each in referents if class_ in OVER_SEQUENCES else ():
             given_back.add(code_of(look_up(type(each), "__getitem__")), users)
     for each, of_each in zip(inner, of_items, strict=False):
         _follow(each, of_each, given_back, depth + 1)
@@ -254,11 +254,11 @@ def is_followed(thing: Any, depth: int = 0) -> bool:
     class_ = type(thing)
     if class_ is map and item_functions.items_of(thing) is not None:
         return True
-    if table.ITERATORS[class_] is not table.OVER_ITERATORS or class_ in _OVER_SEQUENCES:
+    if table.ITERATORS[class_] is not table.OVER_ITERATORS or class_ in OVER_SEQUENCES:
         return (
             class_ is GeneratorType
             or IS_GONE_THROUGH[class_]
-            or class_ in _OVER_SEQUENCES
+            or class_ in OVER_SEQUENCES
             or item_functions.items_of(thing) is not None
         )
     if depth == _DEEPEST or FOREIGN[class_]:

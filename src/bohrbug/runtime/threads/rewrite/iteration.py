@@ -275,6 +275,8 @@ def _step_into_others(iterator: Any, place: Place, depth: int, read: Read, going
                     _step_into(inner, place, depth + 1, read, going)
                     if sys.getrefcount(inner) > held.UNDER_ANOTHER:
                         has_gone_on(inner)
+        elif type(iterator) in given_back.OVER_SEQUENCES and _CONTAINER[class_]:
+            read(referent, place)
 
 
 if native is not None:

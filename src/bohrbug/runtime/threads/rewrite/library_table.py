@@ -60,6 +60,9 @@ HARMLESS_MODULES = names(
 )
 """Modules whose functions do nothing to objects that they are given."""
 
+UMASK = "the umask"
+"""Whatever makes a file or a folder reads it."""
+
 _STATES = {
     "_csv": (
         ("csv's limit of fields", "", "field_size_limit", ""),
@@ -72,7 +75,7 @@ _STATES = {
     ),
     "resource": (("the limits of resources", "setrlimit", "prlimit", "getrlimit"),),
     "_socket": (("sockets' default timeout", "setdefaulttimeout", "", "getdefaulttimeout"),),
-    "posix": (("the umask", "umask", "", ""), ("the niceness", "nice", "", "getpriority")),
+    "posix": ((UMASK, "umask", "", ""), ("the niceness", "nice", "", "getpriority")),
     "gc": (
         ("the thresholds of the collector", "set_threshold", "", "get_threshold"),
         ("whether the collector is on", "enable disable", "", "isenabled"),

@@ -43,6 +43,8 @@ def contains_in(family: object, key: Any, owner: Any, place: Place) -> None:
             _look_for(key, owner, None)
         elif type(key) not in by_value.LEAVES and by_value.HOLDING[type(owner)]:
             by_value.read((owner, key), place)
+        elif type(owner) is bytes and families.CONTAINER[type(key)]:
+            meanings.tell_whole(key, False, place)
     elif tell.active:
         if family is families.DELEGATED:
             meanings.tell_special_method(owner, "__contains__", (key,), place)
