@@ -91,6 +91,28 @@ def in_loops_that_count() -> None:
     together(ping, pong)
 
 
+class Counter:
+    """Has a number, which several tasks change."""
+
+    number = 0
+
+
+def in_loops_that_count_together() -> None:
+    counter, numbers, lock = Counter(), {"left": ROUNDS}, threading.Lock()
+
+    def up() -> None:
+        while counter.number < ROUNDS:
+            with lock:
+                counter.number += 1
+
+    def down() -> None:
+        while numbers["left"] > 0:
+            with lock:
+                numbers["left"] -= 1
+
+    together(up, up, down)
+
+
 def in_a_comprehension() -> None:
     first, second = threading.Event(), threading.Event()
     first.set()
@@ -155,6 +177,7 @@ def starts_coroutines() -> None:
         beside_a_loop_that_waits,
         starts_threads,
         in_loops_that_count,
+        in_loops_that_count_together,
         in_a_comprehension,
         in_coroutines,
         in_a_coroutine_that_counts,
@@ -201,6 +224,24 @@ def for_loops_within_another() -> None:
     together(ping, ping_of(second, first))
 
 
+def counted_back() -> None:
+    first, second = threading.Event(), threading.Event()
+    first.set()
+    counter = Counter()
+
+    def up() -> None:
+        while counter.number < 5:
+            turns(first, second)
+            counter.number += 1
+
+    def down() -> None:
+        while counter.number > -5:
+            turns(second, first)
+            counter.number -= 1
+
+    together(up, down)
+
+
 def counts_its_tries() -> None:
     first, second = threading.Event(), threading.Event()
     first.set()
@@ -234,6 +275,7 @@ def counts_away_from_its_end() -> None:
         for_loops_within_another,
         counts_its_tries,
         counts_away_from_its_end,
+        counted_back,
     ],
     ids=lambda program: program.__name__,
 )

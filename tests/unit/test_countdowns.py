@@ -63,6 +63,55 @@ def test_a_condition_tells_how_far_it_is_from_being_false(
     assert distances(test, frame_with_variables()) == expected
 
 
+class Box:
+    """Has numbers as attributes, one of which is computed."""
+
+    size = 8
+
+    def __init__(self) -> None:
+        self.number = 3
+        self.names = ["a"]
+
+    @property
+    def computed(self) -> int:
+        raise AssertionError("the program's code is called")
+
+
+def frame_with_objects() -> FrameType:
+    box, numbers, shared = Box(), {"n": 2, "list": [4]}, 4
+
+    def inner() -> object:
+        return shared
+
+    assert [box, numbers, inner]
+    return sys._getframe()
+
+
+@pytest.mark.parametrize(
+    ("condition", "expected"),
+    [
+        ("box.number < LIMIT", (7,)),
+        ("box.number < box.size", (5,)),
+        ("numbers['n'] > 0", (2,)),
+        ("numbers['list'][0] < 5", (1,)),
+        ("len(box.names) < 3", (2,)),
+        ("box.number", (3,)),
+        ("shared < 5", (1,)),
+        ("box.computed < 5", ()),
+        ("box.missing < 5", ()),
+        ("numbers[0] < 5", ()),
+        ("numbers['list'][1] < 5", ()),
+    ],
+)
+def test_what_others_may_change_is_looked_at_on_demand(
+    condition: str, expected: tuple[float, ...]
+) -> None:
+    test = ast.parse(condition, mode="eval").body
+    frame = frame_with_objects()
+    assert distances(test, frame, may_be_shared=True) == expected
+    assert distances(test, frame) == ()
+
+
 def test_one_part_that_is_nearer_is_enough() -> None:
     assert is_nearer((3, 5), (3, 4))
     assert not is_nearer((3, 5), (4, 5))

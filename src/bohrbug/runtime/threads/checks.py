@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from bohrbug.model.outcome import Outcome, OutcomeKind
 from bohrbug.runtime.policies import earliest
-from bohrbug.runtime.threads.advancing import MOST_TASKS, Advance, advance_of
+from bohrbug.runtime.threads.advancing import MOST_TASKS, Looks
 from bohrbug.runtime.threads.pace import (
     ADVANCE_PART,
     EXTENSIONS,
@@ -37,13 +37,13 @@ class Checks:
     """
 
     __slots__ = (
-        "_advance",
         "_advance_at",
         "_execution",
         "_extensions",
         "_has_been_lonely",
         "_invariant",
         "_jumps",
+        "_looks",
         "_next_look_at_time",
         "_next_visit",
         "_since",
@@ -61,7 +61,7 @@ class Checks:
         self._execution = execution
         self._step_limit = max_steps
         # How far the tasks had come a while before the limit, and when that is to be found out.
-        self._advance: Advance | None = None
+        self._looks = Looks(execution)
         self._advance_at: float = max_steps - max_steps // ADVANCE_PART
         self._extensions = 0
         self._has_been_lonely = False
@@ -81,7 +81,7 @@ class Checks:
         execution = self._execution
         if steps < self._step_limit:
             self._step_limit = steps
-            self._advance = None
+            self._looks = Looks(execution)
             self._advance_at = steps - (steps - execution.steps) // ADVANCE_PART
             execution.next_check = min(execution.next_check, int(self._advance_at))
 
@@ -119,7 +119,10 @@ class Checks:
             execution.ending.abort(Outcome(OutcomeKind.INTERRUPTED, "interrupted by the user"))
             return False
         if step >= self._advance_at:
-            self._advance, self._advance_at = advance_of(execution), inf
+            self._looks.look()
+            left = self._looks.left
+            pause = (self._step_limit - step) // (left + 1)
+            self._advance_at = step + pause if left and pause else inf
         has_too_many = self._has_too_many_tasks()
         if step >= self._step_limit or has_too_many:
             is_over = execution.ending.aftermath or not sleeping or self._extensions == EXTENSIONS
@@ -169,9 +172,8 @@ class Checks:
         """Whether the tasks still come any further, as the limit is reached."""
         if self._execution.ending.aftermath:
             return False
-        if self._advance is None:
-            return self._has_too_many_tasks()
-        return self._advance.goes_on(advance_of(self._execution))
+        goes_on = self._looks.goes_on()
+        return self._has_too_many_tasks() if goes_on is None else goes_on
 
     def _visit(self, visitor: Visitor, step: int, enabled: list[Task]) -> None:
         execution = self._execution
