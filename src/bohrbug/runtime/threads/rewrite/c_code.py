@@ -137,7 +137,10 @@ def _end_interval() -> None:
 def call_with_file(callable_: Any, file: Any, place: Place) -> None:
     """``callable_`` is about to be called with a keyword argument ``file``."""
     halfway.end_here()
-    if callable_ is print and file is not None and tell.active:
+    if callable_ is not print:
+        if tell.active and CALLED[type(callable_)]:
+            call(callable_, (file,), place)
+    elif file is not None and tell.active:
         actions.print_to(file, place)
 
 
@@ -180,7 +183,9 @@ def further_argument(callable_: Any, value: Any, place: Place) -> None:
     elif effect is not None and effect.calls_back and item_functions.note(value, place):
         # The call itself, which is told next, knows with what it is called.
         return
-    elif effect is not None and effect.consumes == effects.ALL:
+    elif effect is not None and (
+        effect.consumes == effects.ALL or (effect.consumes and effect.action is effects.NOTHING)
+    ):
         halfway.begin_if_any([iteration.consume_in_any_order(value, place)], None)
     elif effect is not None and (effect.by_value or effect.action is effects.PRINT):
         by_value.read((value,), place)

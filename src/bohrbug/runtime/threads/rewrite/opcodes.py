@@ -149,6 +149,11 @@ def is_in_place(arg: int) -> bool:
     return _BINARY_OPERATIONS[arg].startswith("NB_INPLACE_")
 
 
+def multiplies(arg: int) -> bool:
+    """Whether the argument of ``BINARY_OP`` stands for ``*`` or ``*=``, which repeat a list."""
+    return _BINARY_OPERATIONS[arg] in ("NB_MULTIPLY", "NB_INPLACE_MULTIPLY")
+
+
 def is_subscript(arg: int) -> bool:
     """Whether the argument of ``BINARY_OP`` stands for ``owner[key]``, as it may since 3.14."""
     return _BINARY_OPERATIONS[arg] == "NB_SUBSCR"

@@ -9,7 +9,14 @@ from types import FunctionType
 from typing import Any
 from weakref import ReferenceType
 
-from bohrbug.runtime.threads.rewrite import c_code, constructors, opcodes, raising, with_statements
+from bohrbug.runtime.threads.rewrite import (
+    c_code,
+    constructors,
+    keyword_arguments,
+    opcodes,
+    raising,
+    with_statements,
+)
 from bohrbug.runtime.threads.rewrite.attributes import (
     STORED_SPECIAL_METHODS,
     is_stored,
@@ -60,13 +67,20 @@ def call_function(into: Rewriting, index: int, instruction: Instruction, stack: 
         _tell_call_in_folders(into, first, instruction, callable_depth, top - bottom - 2, keywords)
         return
     numbers = list(range(min(positional, 3)))
+    if not positional and not keyword_arguments.FIRST.isdisjoint(keywords):
+        numbers = [next(at for at, name in enumerate(keywords) if name in keyword_arguments.FIRST)]
+        numbers += [at for at, name in enumerate(keywords) if name in keyword_arguments.SECOND][:1]
     if positional == 1 and "mode" in keywords:
         # Of functions with a keyword "mode", such as "open", that is the second argument.
         numbers.append(1 + keywords.index("mode"))
     by_count = (c_code.call0, c_code.call1, c_code.call2, c_code.call3)
     hook: Callable[..., None] = by_count[len(numbers)]
-    if "file" in keywords:
-        # Of "print".
+    if not positional and {"file", "mode"} <= {*keywords}:
+        # Of "open".
+        numbers = [keywords.index("file"), keywords.index("mode")]
+        hook = c_code.call2
+    elif "file" in keywords:
+        # Of "print", or of "open" that reads.
         numbers = [positional + keywords.index("file")]
         hook = c_code.call_with_file
     depths = tuple(top - (bottom + 2 + number) for number in numbers)
@@ -215,5 +229,9 @@ def call_with_star(into: Rewriting, index: int, instruction: Instruction, stack:
     arguments = opcodes.arguments_above_callable(instruction.arg)
     callable_depth = arguments + (2 if opcodes.NULL_FOLLOWS_CALLABLE else 1)
     place = into.place(instruction)
+    if arguments == 2 and stack[-1] is not None and opcodes.NAMES[stack[-1][1]] != "PUSH_NULL":
+        hook = keyword_arguments.call_star_with_keywords
+        into.put(index, before=into.call(hook, (callable_depth, arguments, 1), place))
+        return
     before = into.call(c_code.call_star, (callable_depth, arguments), place)
     into.put(index, before=before)

@@ -161,7 +161,9 @@ def _binary_operation(into: Rewriting, index: int, instruction: Instruction, sta
     hook: Callable[..., None]
     if opcodes.is_subscript(instruction.arg):
         hook = hooks.read_item
-    elif _is_scalar(into, stack[-1]) or _is_scalar(into, stack[-2]):
+    elif not opcodes.multiplies(instruction.arg) and (
+        _is_scalar(into, stack[-1]) or _is_scalar(into, stack[-2])
+    ):
         return
     elif opcodes.is_in_place(instruction.arg):
         hook = operators.binary_in_place
@@ -199,7 +201,7 @@ def _compare(into: Rewriting, index: int, instruction: Instruction, stack: Any) 
 
 
 def _is_scalar(into: Rewriting, producer: Producer | None) -> bool:
-    """Whether a value is a constant that no container is combined with item by item."""
+    """Whether a value is a constant that containers are combined with by ``*`` only, if at all."""
     if producer is None or STORED_SPECIAL_METHODS:
         return False
     if opcodes.NAMES[producer[1]] in ("LOAD_SMALL_INT", "LOAD_COMMON_CONSTANT"):
