@@ -20,14 +20,14 @@ from tests.programs.together import together
 from tests.unit.test_byte_buffers import Use, is_seen, kind
 
 
-def printed(numbers: list[int]) -> str:
-    options = {"file": io.StringIO()}
+def printed(numbers: list[int]) -> object:
+    options: dict[str, Any] = {"file": io.StringIO()}
     print(numbers, **options)
     return options["file"].getvalue()
 
 
 def pickled(numbers: list[int]) -> bytes:
-    options = {"obj": numbers}
+    options: dict[str, Any] = {"obj": numbers}
     return pickle.dumps(**options)
 
 
@@ -38,7 +38,7 @@ def repeated_in_place(numbers: list[int]) -> int:
 
 
 def in_order_of(numbers: list[int]) -> object:
-    options = {"key": numbers.index}
+    options: dict[str, Any] = {"key": numbers.index}
     return sorted([7], **options), len(numbers)
 
 
@@ -57,7 +57,7 @@ OF_LISTS: dict[str, Use] = {
 OF_BUFFERS: dict[str, Use] = {
     "from_bytes": lambda data: int.from_bytes(bytes=data, byteorder="big"),
     "str": lambda data: str(object=data, encoding="ascii"),
-    "bytearray": lambda data: bytearray(source=data),
+    "bytearray": lambda data: bytearray(source=data),  # type: ignore[call-overload]
     "BytesIO": lambda data: io.BytesIO(initial_bytes=data).getvalue(),
     "split": lambda data: b"xabcdy".split(sep=data),
     "translate": lambda data: b"abcd".translate(None, delete=data),
