@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from bohrbug import VerdictKind
+from bohrbug import VerdictKind, explore
 from tests.programs.together import together
 from tests.unit.test_byte_buffers import Use, is_seen, kind
 
@@ -129,3 +129,19 @@ def test_paths_given_by_keyword_are_seen(
         assert found[0] == found[1]
 
     assert is_seen(program)
+
+
+def test_what_is_given_by_stars_is_not_used_up() -> None:
+    written: list[str] = []
+
+    def program() -> None:
+        def write() -> None:
+            stream = io.StringIO()
+            options: dict[str, Any] = {"file": stream, "sep": "-"}
+            print(*map(str, [1, 2, 3]), **options)
+            written.append(stream.getvalue())
+
+        together(write, write)
+
+    explore(program, executions=3)
+    assert set(written) == {"1-2-3\n"}

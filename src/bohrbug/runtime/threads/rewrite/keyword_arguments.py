@@ -17,21 +17,26 @@ SECOND = frozenset({"dst", "flags", "selectors"})
 """The same of the second one, as far as something depends on it."""
 
 
-def call_star_with_keywords(callable_: Any, arguments: Any, keywords: Any, place: Place) -> None:
+def call_star_with_keywords(
+    callable_: Any, arguments: Any, keywords: dict[str, Any], place: Place
+) -> None:
     """``callable_(*arguments, **keywords)`` is about to be called."""
     halfway.end_here()
     if not tell.active:
         return
-    given: dict[str, Any] = keywords if type(keywords) is dict else {}
     if type(callable_) is not FunctionType and c_code.CALLED[type(callable_)]:
+        # What else it may be, such as a ``map``, must not be gone through here.
         if type(arguments) is tuple and not arguments:
-            arguments = tuple([value for name, value in given.items() if name in FIRST][:1])
-        for name, value in given.items():
+            first = [name for name in keywords if name in FIRST][:1]
+            arguments = tuple([keywords[name] for name in first])
+        else:
+            first = []
+        for name, value in keywords.items():
             if name == "file" and callable_ is print:
                 actions.print_to(value, place)
-            elif not any(value is each for each in arguments):
+            elif name not in first:
                 c_code.further_argument(callable_, value, place)
-        if callable_ is print and "file" in given:
+        if callable_ is print and "file" in keywords and type(arguments) is tuple:
             by_value.read(arguments, place)
             return
     c_code.call_star(callable_, arguments, place)
