@@ -189,6 +189,7 @@ def uses_descriptors(path: Path) -> None:
 
 
 CURRENT_READ = ("the current folder", False)
+UMASK = ("the umask", False)
 
 
 @pytest.mark.parametrize(
@@ -228,9 +229,10 @@ CURRENT_READ = ("the current folder", False)
         (
             makes_and_removes,
             [
-                *(WRITE, *WRITTEN_OUT, ("name other", True), ("file other", True), *WRITTEN_OUT),
+                *(WRITE, *WRITTEN_OUT, ("name other", True), UMASK, ("file other", True)),
+                *WRITTEN_OUT,
                 *(("name other", True), ("file other", True)),
-                *(CURRENT_READ, ("name other", True), ("file other", True)),
+                *(CURRENT_READ, ("name other", True), ("file other", True), UMASK),
                 *(CURRENT_READ, ("names in folder other", True)),
                 *(CURRENT_READ, ("name other", True), ("file other", True)),
             ],

@@ -122,7 +122,6 @@ def _access_by_name(thing: Any, place: Place) -> None:
     for each in _by_name(path):
         _tell_name(each, place)
         tell.whole(_file(each), True, place)
-    use_state(library_table.UMASK, False, place)
 
 
 def _by_name(path: str | None) -> list[str]:
@@ -145,6 +144,15 @@ def _write(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
 
 def _name(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
     tell.in_one_step(place, _access_by_name, owner, place)
+
+
+def _make(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
+    tell.in_one_step(place, _tell_new, owner, place)
+
+
+def _tell_new(thing: Any, place: Place) -> None:
+    _access_by_name(thing, place)
+    use_state(library_table.UMASK, False, place)
 
 
 def _remove_folder(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
@@ -199,8 +207,8 @@ def _tell_made(thing: Any, place: Place) -> None:
         if not _is_there(path):
             for each in _by_name(path):
                 _tell_name(each, place)
+            use_state(library_table.UMASK, False, place)
         _tell_file(path, True, place)
-        use_state(library_table.UMASK, False, place)
 
 
 def _is_there(path: str) -> bool:
@@ -370,6 +378,7 @@ ACTIONS: dict[str, Callable[[Any, tuple[Any, ...], Place], None]] = {
     effects.READ_FILE: _read,
     effects.WRITE_FILE: _write,
     effects.NAME_FILE: _name,
+    effects.MAKE_FILE: _make,
     effects.REMOVE_FOLDER: _remove_folder,
     effects.LIST_FOLDER: _list_folder,
     effects.OPEN_FILE: _open,

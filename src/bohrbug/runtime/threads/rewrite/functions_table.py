@@ -50,6 +50,7 @@ from bohrbug.runtime.threads.rewrite.effects import (
     LOOK_AT_DESCRIPTOR,
     LOOK_WHETHER_CALLABLE,
     MAKE_CLASS,
+    MAKE_FILE,
     NAME_FILE,
     NOTHING,
     OPEN_FILE,
@@ -182,7 +183,8 @@ def _functions() -> dict[Callable[..., Any], Effect]:
     enter(os, "stat lstat statx access readlink getxattr listxattr", READ_FILE)
     effects.update(dict.fromkeys((os.listdir, os.scandir), Effect(LIST_FOLDER)))
     enter(os, "truncate chmod chown utime setxattr removexattr", WRITE_FILE)
-    enter(os, "mkdir remove unlink mkfifo", NAME_FILE)
+    enter(os, "remove unlink", NAME_FILE)
+    enter(os, "mkdir mkfifo", MAKE_FILE)
     enter(os, "rmdir", REMOVE_FOLDER)
     enter(os, "rename replace", RENAME_FILE)
     enter(os, "link symlink", LINK_FILE)
