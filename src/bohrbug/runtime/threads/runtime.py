@@ -149,7 +149,7 @@ class ThreadsRuntime:
         self._races_over_awaits = races_over_awaits
         self._scope = scope
         self._instrumentation = Instrumentation(scope, breakers=False)
-        self._methods_in_c = MadeBefore()
+        self._methods_in_c, self._do_methods_tell = MadeBefore(), False
         self._discovery = Discovery(original=lambda code: self._instrumentation.original(code))
         self._points = AccessPoints(self._instrumentation)
         # Entered while the functions are rewritten in another way than at first.
@@ -217,14 +217,23 @@ class ThreadsRuntime:
         self._young_garbage.begin()
         unknown.forget_assumptions()
         orders.forget()
-        if self.level is not Level.SYNC:
-            self._methods_in_c.exchange(with_subclasses(object))
         log_records.enter()
         HandedOver.telling = staticmethod(callables.instrumented_callable)
         HandedOver.entering = staticmethod(callables.GivenContext)
         if not self._is_unseen:
+            self._let_methods_tell()
             self._enter_discovery()
         return self
+
+    def _let_methods_tell(self) -> None:
+        """Functions in C that classes have as methods tell from now on.
+
+        To look at all classes takes as long as many a test does, so nobody does as long as there is
+        a single task and nothing is seen.
+        """
+        if self.level is not Level.SYNC and not self._do_methods_tell:
+            self._do_methods_tell = True
+            self._methods_in_c.exchange(with_subclasses(object))
 
     def _enter_discovery(self) -> None:
         if self.level is not Level.SYNC and not self._discovery.is_entered:
@@ -244,6 +253,7 @@ class ThreadsRuntime:
         self._otherwise.close()
         self._instrumentation.restore()
         self._methods_in_c.restore()
+        self._do_methods_tell = False
         attributes.forget_stored_names()
         self._freezing.end()
         if native is not None:
@@ -289,8 +299,10 @@ class ThreadsRuntime:
                 build checks whether to switch at function entries, backward jumps and calls.
         """
         was_unseen = self._is_unseen
-        if learn and not was_unseen:
-            self._enter_discovery()
+        if not was_unseen:
+            self._let_methods_tell()
+            if learn:
+                self._enter_discovery()
         executed = self._run(plan, learn, watch, watcher, breakers)
         self._is_unseen = False
         if learn and self.level is not Level.SYNC:
@@ -524,6 +536,7 @@ class ThreadsRuntime:
 
     def _begin_to_see(self) -> None:
         """The first execution is about to have a second task, or tasks of an event loop."""
+        self._let_methods_tell()
         self._enter_discovery()
         self._discovery.listen(True)
         held.evaluation_has_changed()
