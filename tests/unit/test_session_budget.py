@@ -188,12 +188,49 @@ def test_a_row_of_another_form_counts_as_none(tmp_path: Path, files: str, told: 
     tests.keep("test", held)
     tests.flush()
     with closing(sqlite3.connect(file)) as connection, connection:
-        connection.execute("UPDATE held SET files = ?, told = ?", (files, told))
+        connection.execute("UPDATE files SET files = ?", (files,))
+        connection.execute("UPDATE held SET told = ?", (told,))
     again = HeldTests(file)
     assert again.recall("test") is None
     again.keep("test", held)
     again.flush()
     assert HeldTests(file).recall("test") == held
+
+
+def test_files_of_many_tests_are_kept_once(tmp_path: Path) -> None:
+    file = tmp_path / "held.sqlite"
+
+    def kept_files() -> int:
+        with closing(sqlite3.connect(file)) as connection:
+            return int(connection.execute("SELECT count(*) FROM files").fetchone()[0])
+
+    before = {"a.py": ("1", "a"), "b.py": ("1", "b")}
+    tests = HeldTests(file)
+    for test in ("first", "second"):
+        tests.keep(test, Held("conditions", dict(before), {"line": "holds"}, 5.0))
+    tests.flush()
+    assert kept_files() == 1
+    later = {**before, "a.py": ("2", "a")}
+    for test, kept in (("first", 2), ("second", 1)):
+        again = HeldTests(file)
+        again.keep(test, Held("conditions", later, {"line": "holds"}, 6.0))
+        again.flush()
+        assert kept_files() == kept
+    again = HeldTests(file)
+    for test in ("first", "second"):
+        held = again.recall(test)
+        assert held is not None
+        assert held.files == later
+
+
+def test_files_that_are_missing_count_as_changed(tmp_path: Path) -> None:
+    file = tmp_path / "held.sqlite"
+    tests = HeldTests(file)
+    tests.keep("test", Held("conditions", {"a.py": ("1", "a")}, {"line": "holds"}, 5.0))
+    tests.flush()
+    with closing(sqlite3.connect(file)) as connection, connection:
+        connection.execute("DELETE FROM files")
+    assert HeldTests(file).recall("test") is None
 
 
 def test_a_file_of_another_kind_is_no_trouble_for_tests(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import sqlite3
 import time
@@ -14,7 +15,7 @@ from typing import Any
 from bohrbug.exploration.database import DatabaseError, connect
 from bohrbug.paths import DIRECTORY
 
-VERSION = 1
+VERSION = 2
 APPLICATION = 0x42_6F_68_76
 """``Bohv``."""
 
@@ -33,7 +34,12 @@ CREATE TABLE held (
     told TEXT NOT NULL,
     explored REAL NOT NULL
 ) WITHOUT ROWID;
+CREATE TABLE files (
+    key TEXT PRIMARY KEY,
+    files TEXT NOT NULL
+) WITHOUT ROWID;
 """
+"""Many tests depend on the same files, which are written once: ``held.files`` is a key of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +74,8 @@ class HeldTests:
         self.path = path
         self.trouble: str | None = None
         self._unwritten: dict[str, Held | None] = {}
-        # Many tests depend on the same files.
+        # By their keys: as they were written, and as they were read from that.
+        self._texts: dict[str, str] = {}
         self._files: dict[str, Mapping[str, tuple[str, str]]] = {}
         self._written = _now()
 
@@ -76,26 +83,30 @@ class HeldTests:
     def _known(self) -> dict[str, tuple[str, str, str, float]]:
         if not self.path.is_file():
             return {}
-        rows = self._do(("SELECT test, conditions, files, told, explored FROM held", [()]))
-        return {row[0]: row[1:] for row in rows}
+        held, files = self._do(
+            ("SELECT test, conditions, files, told, explored FROM held", [()]),
+            ("SELECT key, files FROM files", [()]),
+        ) or ((), ())
+        self._texts = dict(files)
+        return {row[0]: row[1:] for row in held}
 
     def recall(self, test: str) -> Held | None:
         """What was known of a test when this process began."""
         row = self._known.get(test)
         return None if row is None else self._read(*row)
 
-    def _read(self, conditions: str, files: str, told: str, explored: float) -> Held | None:
-        """What a row says; ``None`` if it was written by another version, or by hand.
+    def _read(self, conditions: str, key: str, told: str, explored: float) -> Held | None:
+        """What a row says; ``None`` if it was written by another version, by hand, or just now.
 
         The test is explored as if nothing was known of it, which puts another row in its place.
         """
         try:
-            known = self._files.get(files)
+            known = self._files.get(key)
             if known is None:
-                known = {file: (digest, name) for file, (digest, name) in json.loads(files).items()}
-                self._files[files] = known
+                files = json.loads(self._texts[key]).items()
+                known = self._files[key] = {file: (digest, name) for file, (digest, name) in files}
             return Held(conditions, known, dict(json.loads(told)), explored)
-        except (ValueError, TypeError, AttributeError):
+        except (LookupError, ValueError, TypeError, AttributeError):
             return None
 
     def keep(self, test: str, held: Held) -> None:
@@ -117,38 +128,47 @@ class HeldTests:
         self._written = _now()
         gone: list[tuple[object, ...]] = []
         rows: list[tuple[object, ...]] = []
-        texts: dict[int, str] = {}
+        texts: dict[str, str] = {}
+        keys: dict[int, str] = {}
         for test, held in self._unwritten.items():
             if held is None:
                 gone.append((test,))
                 continue
-            files = texts.get(id(held.files))
-            if files is None:
-                files = texts[id(held.files)] = json.dumps(dict(held.files), sort_keys=True)
+            key = keys.get(id(held.files))
+            if key is None:
+                text = json.dumps(dict(held.files), sort_keys=True)
+                key = keys[id(held.files)] = hashlib.sha256(text.encode()).hexdigest()
+                texts[key] = text
             told = json.dumps(held.told)
-            rows.append((test, held.conditions, files, told, held.explored))
+            rows.append((test, held.conditions, key, told, held.explored))
         self._unwritten.clear()
         if gone or rows:
             self._do(
                 ("BEGIN IMMEDIATE", [()]),
                 ("DELETE FROM held WHERE test = ?", gone),
                 ("REPLACE INTO held VALUES (?, ?, ?, ?, ?)", rows),
+                ("REPLACE INTO files VALUES (?, ?)", [*texts.items()]),
+                ("DELETE FROM files WHERE key NOT IN (SELECT files FROM held)", [()]),
                 ("COMMIT", [()]),
             )
 
-    def _do(self, *statements: tuple[str, list[tuple[object, ...]]]) -> list[Any]:
-        """Statements, each with the rows that it is for; what a single one gave."""
-        given: list[Any] = []
+    def _do(self, *statements: tuple[str, list[tuple[object, ...]]]) -> list[list[Any]]:
+        """Statements, each with the rows that it is for; what those for one row gave.
+
+        Nothing, if the file can't be used.
+        """
+        given: list[list[Any]] = []
         try:
             connection = connect(self.path, APPLICATION, VERSION, SCHEMA)
             try:
                 for statement, rows in statements:
                     if len(rows) == 1:
-                        given = connection.execute(statement, rows[0]).fetchall()
+                        given.append(connection.execute(statement, rows[0]).fetchall())
                     else:
                         connection.executemany(statement, rows)
             finally:
                 connection.close()
         except (DatabaseError, sqlite3.Error) as error:
             self.trouble = f"verdicts are not kept: {error}"
+            return []
         return given

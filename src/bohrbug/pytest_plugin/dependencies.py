@@ -28,14 +28,14 @@ class FilesBehind:
         self._imported: tuple[int, str] = 0, ""
         self._known: dict[tuple[frozenset[ModuleType], frozenset[str]], Files] = {}
 
-    def of(self, modules: Iterable[ModuleType | None], files: Iterable[str]) -> Files:
+    def of(self, modules: frozenset[ModuleType], files: Iterable[str]) -> Files:
         """See :func:`files_behind`; the same object for the same files."""
         # The last one is what was imported last.
         imported = len(sys.modules), next(reversed(sys.modules))
         if imported != self._imported:
             self._imported = imported
             self._known.clear()
-        key = frozenset(each for each in modules if each is not None), frozenset(files)
+        key = modules, frozenset(files)
         known = self._known.get(key)
         if known is None:
             known = self._known[key] = files_behind(*key)
@@ -120,21 +120,37 @@ def _is_of_the_project(file: str) -> bool:
     return not (str(resolved).startswith(_installed()) or resolved.is_relative_to(own))
 
 
-def _referred_to(module: ModuleType, file: str) -> set[str]:
+def _referred_to(module: ModuleType, file: str) -> frozenset[str]:
     """Names of modules that a module imports, or has got functions, classes and objects of."""
-    name = module.__name__
+    origins = set()
+    for value in [*vars(module).values()]:
+        is_made_there = isinstance(value, _WITH_MODULES)
+        origin = value.__module__ if is_made_there else type(value).__module__
+        if isinstance(origin, str):
+            origins.add(origin)
     package = vars(module).get("__package__") or ""
+    return _imported_names(file, module.__name__, package).union(*map(_with_packages, origins))
+
+
+_WITH_MODULES = type, FunctionType
+"""Types of objects that say in which module they were made."""
+
+
+@cache
+def _imported_names(file: str, name: str, package: str) -> frozenset[str]:
+    """Names of the modules that the source of one imports, and of its own package."""
     names = {name.rpartition(".")[0]}
     for level, source in _imports(file):
         base = package.split(".")[: len(package.split(".")) - level + 1] if level else []
         names.add(".".join([*base, source] if source else base))
-    for value in [*vars(module).values()]:
-        is_made_there = isinstance(value, type | FunctionType)
-        origin = value.__module__ if is_made_there else type(value).__module__
-        if isinstance(origin, str):
-            names.add(origin)
-    # A module is executed within its packages.
-    return {".".join(each.split(".")[:n]) for each in names for n in range(1, each.count(".") + 2)}
+    return frozenset().union(*map(_with_packages, names))
+
+
+@cache
+def _with_packages(name: str) -> tuple[str, ...]:
+    """A module is executed within its packages."""
+    parts = name.split(".")
+    return tuple(".".join(parts[:n]) for n in range(1, len(parts) + 1))
 
 
 @cache

@@ -73,7 +73,8 @@ class UnchangedTests:
         self._digests = Digests()
         self._behind = FilesBehind()
         self._modules_of: dict[tuple[int, ...], frozenset[ModuleType]] = {}
-        self._same: dict[tuple[int, int], bool] = {}
+        self._same: dict[tuple[int, int, int], bool] = {}
+        self._within_root: dict[str, str] = {}
         self._held_files: dict[int, tuple[Files, HeldFiles]] = {}
         self._digests_of_options: dict[int, tuple[ExploreOptions, str]] = {}
 
@@ -93,23 +94,23 @@ class UnchangedTests:
         if held is None or held.conditions != self._conditions(options):
             return None
         now = self._files_now(self._behind.of(self._modules(item), ()))
-        if not now.keys() <= held.files.keys():
-            # A further conftest.py, say, or a module that another one imports by now.
-            return None
-        if not self._are_as_then(held.files):
+        if not self._are_as_then(now, held.files):
             return None
         when = time.strftime("%Y-%m-%d %H:%M", time.localtime(held.explored))
         then = held.told["executions"], held.told["seconds"]
         return {**held.told, "executions": 0, "seconds": 0.0, "unchanged": when, "then": then}
 
-    def _are_as_then(self, files: HeldFiles) -> bool:
-        """Whether files have the same contents, and none comes before one of them."""
+    def _are_as_then(self, now: HeldFiles, files: HeldFiles) -> bool:
+        """Whether files have the same contents, none comes before one of them, and none is new.
+
+        New is a further ``conftest.py``, say, or a module that another one imports by now.
+        """
         # The files live as long as what was read; what is imported meanwhile may be another one.
-        key = id(files), len(sys.modules)
+        key = id(now), id(files), len(sys.modules)
         known = self._same.get(key)
         if known is None:
             paths = {str(self._config.rootpath / file): held for file, held in files.items()}
-            known = self._same[key] = all(
+            known = self._same[key] = now.keys() <= files.keys() and all(
                 self._digests.of(path) == digest and is_still_found(name, path)
                 for path, (digest, name) in paths.items()
             )
@@ -150,13 +151,18 @@ class UnchangedTests:
         """Files with the digests of their contents; the same object for the same files."""
         known = self._held_files.get(id(files))
         if known is None:
-            root = self._config.rootpath
             found = {
-                _within(root, file): (self._digests.of(file), name) for file, name in files.items()
+                self._name_of(file): (self._digests.of(file), name) for file, name in files.items()
             }
             # Together with the files, so that no others get their identity.
             known = self._held_files[id(files)] = files, found
         return known[1]
+
+    def _name_of(self, file: str) -> str:
+        known = self._within_root.get(file)
+        if known is None:
+            known = self._within_root[file] = _within(self._config.rootpath, file)
+        return known
 
     def _modules(self, item: pytest.Function) -> frozenset[ModuleType]:
         """The test's own module, those of its fixtures, and plugins of the project."""
