@@ -26,6 +26,9 @@ import pytest
 
 import bohrbug
 from bohrbug import VerdictKind
+from bohrbug.exploration.options import ExploreOptions
+from bohrbug.platforms.threads.platform import explorer_of
+from bohrbug.runtime.threads.rewrite import methods_in_c
 
 from .guarding import Guard
 from .together import together
@@ -398,3 +401,44 @@ def test_classes_of_the_standard_library_have_after_it_what_they_had() -> None:
 
     bohrbug.explore(program, executions=3)
     assert vars(ThreadPoolExecutor)["_counter"] is counter
+
+
+_LEFT: list[int] = []
+
+
+class _Popping:
+    """Made before any exploration."""
+
+    __int__: Any = _LEFT.pop
+
+
+def _pops_once() -> None:
+    _LEFT[:] = [1]
+
+    def work() -> None:
+        if _LEFT:
+            int(_Popping())
+
+    together(work, work)
+
+
+def test_classes_made_before_tell_although_an_exploration_begins_unseen() -> None:
+    result = explorer_of(_pops_once, "pops", ExploreOptions(), begins_unseen=True).explore()
+    assert result.verdict.kind is VerdictKind.FAILED
+    assert type(vars(_Popping)["__int__"]) is type(_LEFT.pop)
+
+
+def test_nobody_looks_at_all_classes_for_a_single_task(monkeypatch: pytest.MonkeyPatch) -> None:
+    looked: list[int] = []
+    exchange = methods_in_c.MadeBefore.exchange
+
+    def counting(made: methods_in_c.MadeBefore, classes: Any) -> None:
+        looked.append(1)
+        exchange(made, classes)
+
+    monkeypatch.setattr(methods_in_c.MadeBefore, "exchange", counting)
+    options = ExploreOptions()
+    explorer_of(lambda: int("1"), "alone", options, begins_unseen=True).explore()
+    assert not looked
+    explorer_of(_pops_once, "pops", options, begins_unseen=True).explore()
+    assert looked

@@ -142,11 +142,14 @@ _KNOWN_PACKAGES = sys.stdlib_module_names | {"bohrbug", "bohrbug_entry", "greenl
 # A test may put something else in the place of the builtin.
 _length = len
 
-_having_none: dict[int, tuple[ref[type], int]] = {}
-"""Classes that had no such functions, by their ids, and how many attributes they had."""
+_having_none: dict[int, tuple[ref[type], int | None]] = {}
+"""Classes that had no such functions, by their ids, and how many attributes they had.
+
+``None`` is for those that are left alone whatever they have.
+"""
 
 
-def _note(class_: type, size: int) -> None:
+def _note(class_: type, size: int | None) -> None:
     key = id(class_)
     _having_none[key] = ref(class_, lambda _: _having_none.pop(key, None)), size
 
@@ -163,12 +166,19 @@ class MadeBefore:
         Not in classes of the standard library and of our own, whose code is known: others may just
         have taken such a function out of one, to put it back later.
         """
+        # Most classes are known after the first time, and there are thousands: it is done often.
+        known_of = _having_none.get
         for class_ in classes:
+            known = known_of(id(class_))
+            if (
+                known is not None
+                and known[0]() is class_
+                and (known[1] is None or known[1] == _length(namespace_of(class_)))
+            ):
+                continue
             namespace = namespace_of(class_)
             if str(namespace.get("__module__")).partition(".")[0] in _KNOWN_PACKAGES:
-                continue
-            known = _having_none.get(id(class_))
-            if known is not None and known[0]() is class_ and known[1] == _length(namespace):
+                _note(class_, None)
                 continue
             if not is_open(class_) or not self._exchange(class_, namespace):
                 _note(class_, _length(namespace))
