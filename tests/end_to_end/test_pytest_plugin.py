@@ -504,3 +504,23 @@ def test_what_needs_an_early_timeout_is_listed_and_passes(folder: Folder) -> Non
     replayed = folder.bohrbug("replay", str(folder.reproduction()))
     assert replayed.code == 1
     assert folder.pytest("--bohrbug", "--bohrbug-timeouts", "early").code == 1
+
+
+def test_those_that_take_longer_than_they_may_are_named(folder: Folder) -> None:
+    folder.write(
+        "test_long.py",
+        """
+        def test_long():
+            assert sum(range(20_000_000))
+
+        def test_short():
+            pass
+        """,
+    )
+    ended = folder.pytest("--bohrbug", "--bohrbug-seconds=0.1")
+    assert ended.code == 0
+    assert "took longer than --bohrbug-seconds says, as no execution is cut short:" in ended.out
+    assert "  test_long.py::test_long: " in ended.out
+    assert " in 1 execution, given 0.10 s" in ended.out
+    assert "test_long.py::test_short: " not in ended.out
+    assert "took longer" not in folder.pytest("--bohrbug", "--bohrbug-again").out

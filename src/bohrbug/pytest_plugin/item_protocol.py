@@ -25,7 +25,7 @@ from bohrbug.pytest_plugin.phases import Failed, Phases, is_kind, raiser
 from bohrbug.pytest_plugin.progress import SessionProgress
 from bohrbug.pytest_plugin.remembering import update_memory
 from bohrbug.pytest_plugin.session_budget import LEAST, SessionBudget
-from bohrbug.pytest_plugin.summary import ATTRIBUTE, report_data
+from bohrbug.pytest_plugin.summary import ATTRIBUTE, overdrawn_line, report_data
 from bohrbug.pytest_plugin.target import target_of_item
 from bohrbug.runtime.threads.foreign_greenlets import NotControlledError
 from bohrbug.runtime.threads.loops.logged import AsyncioError
@@ -287,6 +287,8 @@ class ItemProtocol:
             self._phases.finish(setup, None, known)
             return
         data = dict(told)
+        if session.budget is None and (overdrawn := overdrawn_line(result, options.seconds)):
+            data["overdrawn"] = overdrawn
         if session.memory is not None:
             data["fixed"] = update_memory(session.memory, result, remembered)
             trouble = trouble or session.memory.trouble or ""

@@ -21,11 +21,26 @@ ATTRIBUTE = "bohrbug"
 
 _MOST_FAILURES = 10
 
+_MUCH_LONGER = 1.5
+"""Times the seconds of a test; less is the usual overtime, as for confirming a failure."""
+
 
 def _failure_line(test: str, failure: Failure) -> str:
     line = f"{test}: {failure_headline(failure.outcome)}"
     path = failure.reproduction
     return line if path is None else f"{line} (bohrbug explain {DIRECTORY / path.name})"
+
+
+def overdrawn_line(result: Result, seconds: float | None) -> str:
+    """What is said of a test that took much longer than it was given; "" if it did not.
+
+    The time is looked at between executions, and an execution is never cut short.
+    """
+    if seconds is None or result.seconds <= _MUCH_LONGER * seconds:
+        return ""
+    executions = plural(result.executions, "execution")
+    taken, given = seconds_in_words(result.seconds), seconds_in_words(seconds)
+    return f"{result.test}: {taken} in {executions}, given {given}"
 
 
 def report_data(result: Result) -> dict[str, Any]:
@@ -75,6 +90,7 @@ class Summary:
     fixed: list[str] = field(default_factory=list)
     trouble: Counter[str] = field(default_factory=Counter)
     untimely: list[str] = field(default_factory=list)
+    overdrawn: list[str] = field(default_factory=list)
     failures: list[str] = field(default_factory=list)
     reproductions: list[str] = field(default_factory=list)
     replayed: list[str] = field(default_factory=list)
@@ -112,6 +128,8 @@ class Summary:
         if data.get("trouble"):
             self.trouble[data["trouble"]] += 1
         self.untimely.extend(data["untimely"])
+        if "overdrawn" in data:
+            self.overdrawn.append(data["overdrawn"])
         self.failures.extend(data["failures"])
         self.reproductions.extend(data.get("reproductions", ()))
 
@@ -165,6 +183,9 @@ class Summary:
             reporter.line("failures:")
             self._some(reporter, self.failures)
         self._list_untimely(reporter)
+        if self.overdrawn:
+            reporter.line("took longer than --bohrbug-seconds says, as no execution is cut short:")
+            self._some(reporter, self.overdrawn)
         self._list(reporter, "not controlled, or not certain", self.caveats)
         self._list(reporter, "notes", self.notices)
         self._list(reporter, "data races seen", self.races)
