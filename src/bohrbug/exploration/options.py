@@ -16,7 +16,7 @@ _wall = time.time
 
 
 LONG_STALL = 1.0
-"""Seconds: a busy machine lets all other tasks stand still for so long, and no longer (``short``)."""
+"""Seconds for which a busy machine lets all other tasks stand still, at most (``short``)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -231,18 +231,12 @@ class ReadyQueue(Generic[_Entry]):
     @property
     def may_end(self) -> bool:
         """Whether the turn may end, and another one begin, before anything else runs."""
-        for state in self._states:
-            if state.may_end():
-                return True
-        return False
+        return any(state.may_end() for state in self._states)
 
     @property
     def is_over(self) -> bool:
         """Whether nothing is left of the turn."""
-        for state in self._states:
-            if state.turn:
-                return False
-        return True
+        return not any(state.turn for state in self._states)
 
     @property
     def first(self) -> _Entry | None:
@@ -303,10 +297,7 @@ class ReadyQueue(Generic[_Entry]):
         if entry.is_cancelled():
             # By another thread, since it was chosen: it does not run.
             return False
-        if entry is self.first:
-            staying, ending = [self._states[0].without(entry)], []
-        else:
-            staying, ending = self._states_after(entry, may_end)
+        staying, ending = self._states_after(entry, may_end)
         if entry.order is Order.TIMER:
             for each in staying[0] if staying else ending[0]:
                 if each.deadline is entry.deadline:
@@ -322,6 +313,8 @@ class ReadyQueue(Generic[_Entry]):
         self, entry: _Entry, may_end: bool
     ) -> tuple[list[_State[_Entry]], list[_State[_Entry]]]:
         """The states once an entry has run: those in the running turn, and those in the next."""
+        if entry is self.first:
+            return [self._states[0].without(entry)], []
         staying: list[_State[_Entry]] = []
         ending: list[_State[_Entry]] = []
         for state in self._states:
