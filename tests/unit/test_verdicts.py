@@ -278,7 +278,7 @@ def test_a_verdict_names_its_conditions() -> None:
     assert conditions is not None
     assert str(conditions) == "level sync, timeouts late, interpreter gil, scope +logging"
     assert str(verdicts.VerdictConditions.of(ExploreOptions())) == (
-        "level racy, timeouts early, interpreter free-threaded"
+        "level racy, timeouts short, interpreter free-threaded"
     )
     native = verdicts.VerdictConditions.of(ExploreOptions(), "", "accesses to memory not seen")
     assert str(native) == ("level racy, timeouts early, accesses to memory not seen")

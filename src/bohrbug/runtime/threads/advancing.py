@@ -107,7 +107,7 @@ def advance_of(execution: Execution, *, may_be_shared: bool = False) -> Advance:
     for coroutine, task in () if loops is None else loops.coroutines():
         rounds[task.id] = tuple(_rounds(frames_of_coroutine(coroutine), may_be_shared))
     # Event loops have others for themselves, for timers above all.
-    of_loops = sum(task.spawned is not None for task in execution.loop_tasks)
+    of_loops = 0 if loops is None else sum(map(loops.is_of_program, execution.loop_tasks))
     return Advance(len(execution.all_tasks) + of_loops, rounds)
 
 

@@ -168,7 +168,10 @@ class Idling:
         if execution.clock.read_since(look.moment):
             return False
         # A callback of the program may count, or do anything else that is not seen.
-        return not any(task.id in others and task.spawned for task in execution.loop_tasks)
+        loops = execution.loops
+        return loops is None or not any(
+            task.id in others and loops.is_of_program(task) for task in execution.loop_tasks
+        )
 
 
 def _contents_of_thread(task: Task, execution: Execution) -> Contents | None:

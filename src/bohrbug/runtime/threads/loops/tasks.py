@@ -103,6 +103,7 @@ class LoopTasks:
         self.have_company = False
         self.has_cancelled = False
         self.offered: dict[TaskId, Operation] = {}
+        self._of_loops: set[TaskId] = set()
         self._number = 0
         self._origins: dict[int, Origin] = {}
         self._of_asyncio: dict[int, tuple[ref[Any], Task]] = {}
@@ -141,6 +142,8 @@ class LoopTasks:
             # What asyncio calls by itself is of no interest, but who has set a timer is.
             is_hidden = is_own and not hasattr(type(handle), "_when")
             task = self.make(creator, None if is_hidden else place_from(frame))
+            if is_own:
+                self._of_loops.add(task.id)
             task.target = code.co_qualname if code else type(callback).__name__
         log = self._execution.access_log
         cause = None if log is None else log.cause_of_call(frame)
@@ -159,6 +162,10 @@ class LoopTasks:
             self.handle_made(handle, handle._callback, sys._getframe(1))
             found = self._origins[id(handle)]
         return found
+
+    def is_of_program(self, task: Task) -> bool:
+        """Whether the program has asked for a task, and not an event loop for itself."""
+        return task.spawned is not None and task.id not in self._of_loops
 
     def frame_of(self, id: TaskId) -> FrameType | None:
         """Where a task stands, if it is one that an event loop has to go on with."""
