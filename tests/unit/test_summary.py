@@ -54,6 +54,12 @@ def test_tests_with_the_same_race_or_caveat_are_counted() -> None:
     assert "  a child process (2 tests)" in lines
 
 
+def test_what_a_busy_machine_could_do_comes_before_what_it_could_not() -> None:
+    early = [(30.0, "test_a: Empty, 30 s early"), (0.1, "test_b: Empty, 0.1 s early")]
+    lines = written(data(untimely=early[:1]), data(untimely=early[1:]))
+    assert lines[-2:] == ["  test_b: Empty, 0.1 s early", "  test_a: Empty, 30 s early"]
+
+
 def test_failures_are_listed_where_nothing_else_tells_of_them() -> None:
     report = data(failures=["test_x.py::test: Deadlock (bohrbug explain .bohrbug/x.json)"])
     assert report["failures"][0] not in "".join(written(report))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from bohrbug.exploration.figures import RaceKey, Signature, race_key
 from bohrbug.exploration.learning import Learner
 from bohrbug.exploration.minimisation.budget import MOST_WITH_THE_GIL
-from bohrbug.exploration.options import LONG_STALL, ExploreOptions
+from bohrbug.exploration.options import ExploreOptions, is_long
 from bohrbug.exploration.platform import Platform
 from bohrbug.exploration.result import MOST_SURVEYED, Failure, Result
 from bohrbug.exploration.spending import Spending
@@ -272,7 +272,7 @@ class Findings:
     def _would_put_aside(self, trace: Trace) -> bool:
         """Whether a failure does not count if it needs what a timeout or a sleep has done early."""
         rule = self._options.timeouts
-        return rule == "report" or (rule == "short" and round(trace.longest_stall, 3) > LONG_STALL)
+        return rule == "report" or (rule == "short" and is_long(trace.longest_stall))
 
     def _is_untimely(self, failure: Failure) -> bool:
         """Whether a failure needs a timeout or a sleep to end before its time.

@@ -19,6 +19,11 @@ LONG_STALL = 1.0
 """Seconds for which a busy machine lets all other tasks stand still, at most (``short``)."""
 
 
+def is_long(stall: float) -> bool:
+    """Whether no machine is so busy that all other tasks stand still for so many seconds."""
+    return round(stall, 3) > LONG_STALL
+
+
 @dataclass(frozen=True, slots=True)
 class ExploreOptions:
     """Options of an exploration; the names are those of the command line and of pytest.

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from bohrbug.exploration.options import is_long
 from bohrbug.exploration.result import Failure, Result, VerdictKind
 from bohrbug.exploration.verdicts import CaveatKind
 from bohrbug.paths import DIRECTORY
@@ -25,10 +26,21 @@ _MUCH_LONGER = 1.5
 """Times the seconds of a test; less is the usual overtime, as for confirming a failure."""
 
 
-def _failure_line(test: str, failure: Failure) -> str:
-    line = f"{test}: {failure_headline(failure.outcome)}"
+def _failure_line(test: str, failure: Failure, more: str = "") -> str:
+    line = f"{test}: {failure_headline(failure.outcome)}{more}"
     path = failure.reproduction
     return line if path is None else f"{line} (bohrbug explain {DIRECTORY / path.name})"
+
+
+def _untimely_line(test: str, failure: Failure) -> tuple[float, str]:
+    """What is said of a failure that needs a timeout to fire early, behind how early that is."""
+    stall = failure.trace.longest_stall
+    if is_long(stall):
+        early = f", {stall:,.0f} s early"
+    else:
+        # One that an earlier process has found does not tell how early.
+        early = f", {stall:.2g} s early, as on a busy machine" if stall else ""
+    return stall, _failure_line(test, failure, early)
 
 
 def overdrawn_line(result: Result, seconds: float | None) -> str:
@@ -52,7 +64,7 @@ def report_data(result: Result) -> dict[str, Any]:
         "seconds": result.seconds,
         "races": [race.label for race in result.races if race.stale is None],
         "over_awaits": [race.label for race in result.races if race.stale is not None],
-        "untimely": [_failure_line(result.test, failure) for failure in result.untimely],
+        "untimely": [_untimely_line(result.test, failure) for failure in result.untimely],
         "reproductions": [
             str(failure.reproduction)
             for failure in result.failures
@@ -89,7 +101,7 @@ class Summary:
     plain: Counter[str] = field(default_factory=Counter)
     fixed: list[str] = field(default_factory=list)
     trouble: Counter[str] = field(default_factory=Counter)
-    untimely: list[str] = field(default_factory=list)
+    untimely: list[tuple[float, str]] = field(default_factory=list)
     overdrawn: list[str] = field(default_factory=list)
     failures: list[str] = field(default_factory=list)
     reproductions: list[str] = field(default_factory=list)
@@ -127,7 +139,7 @@ class Summary:
         self.fixed += data.get("fixed", ())
         if data.get("trouble"):
             self.trouble[data["trouble"]] += 1
-        self.untimely.extend(data["untimely"])
+        self.untimely.extend((stall, line) for stall, line in data["untimely"])
         if "overdrawn" in data:
             self.overdrawn.append(data["overdrawn"])
         self.failures.extend(data["failures"])
@@ -201,14 +213,17 @@ class Summary:
             reporter.line(what)
 
     def _list_untimely(self, reporter: pytest.TerminalReporter) -> None:
-        """Tests that fail only if a timeout fires early: no failures, but worth a word."""
+        """Tests that fail only if a timeout fires early: no failures, but worth a word.
+
+        Those come first that need the least, as they may well fail on a busy machine.
+        """
         if not self.untimely:
             return
         reporter.line(
             "would fail if a timeout or a sleep ended while other tasks could still run "
             "(--bohrbug-timeouts=early makes it a failure):"
         )
-        self._some(reporter, self.untimely)
+        self._some(reporter, [line for _, line in sorted(self.untimely)])
 
     @staticmethod
     def _some(reporter: pytest.TerminalReporter, lines: list[str]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bohrbug.exploration.options import is_long
 from bohrbug.exploration.result import MOST_SURVEYED, Failure, Interpreter
 from bohrbug.model.operation import Site
 from bohrbug.model.outcome import Access, Outcome, Race
@@ -131,7 +132,7 @@ def not_counted(failure: Failure) -> str:
     """The heading of a failure that needs a timeout or a sleep to end before its time."""
     stall = failure.trace.longest_stall
     # One of an earlier process does not tell, nor is less than a second worth a number.
-    early = f"{stall:,.0f} s early" if stall >= 1 else "early"
+    early = f"{stall:,.0f} s early" if is_long(stall) else "early"
     return f"Not counted: it needs a timeout or a sleep that ends {early}"
 
 
