@@ -6,6 +6,7 @@ import array
 import contextlib
 import io
 import mmap
+import multiprocessing
 import operator
 import os
 import socket
@@ -248,6 +249,49 @@ def test_an_answer_into_a_buffer_comes_after_what_was_asked() -> None:
 
     result = bohrbug.explore(test, races="fail", executions=200)
     assert result.verdict.kind is VerdictKind.HOLDS
+
+
+def test_a_connection_reads_what_it_sends() -> None:
+    def program(guard: Any) -> None:
+        one, other = multiprocessing.Pipe()
+        data = bytearray(b"ab")
+
+        def send() -> None:
+            with guard:
+                one.send_bytes(data)
+                one.send_bytes(data)
+
+        def change() -> None:
+            with guard:
+                data[0] += 1
+
+        with one, other:
+            together(send, change)
+            assert other.recv_bytes() == other.recv_bytes()
+
+    assert is_seen(program)
+
+
+def test_a_connection_fills_what_it_receives_into() -> None:
+    def program(guard: Any) -> None:
+        one, other = multiprocessing.Pipe()
+        data = bytearray(b"ab")
+        looked: list[bytes] = []
+
+        def receive() -> None:
+            with guard:
+                other.recv_bytes_into(data)
+
+        def look() -> None:
+            with guard:
+                looked.extend((bytes(data), bytes(data)))
+
+        with one, other:
+            one.send_bytes(b"cd")
+            together(receive, look)
+        assert looked[0] == looked[1]
+
+    assert is_seen(program)
 
 
 @pytest.mark.parametrize(

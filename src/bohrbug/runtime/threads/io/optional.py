@@ -10,6 +10,7 @@ from bohrbug.model.operation import CLOSE, CONNECT, RECEIVE, SEND
 from bohrbug.runtime.interposed import CONTROL, wrapped_alike
 from bohrbug.runtime.threads.control import controlled
 from bohrbug.runtime.threads.io.channels import RawSocket
+from bohrbug.runtime.threads.io.handed_buffers import filled_by, read_by
 from bohrbug.runtime.threads.io.patches import patches
 from bohrbug.runtime.threads.io.pipes import read, write
 from bohrbug.runtime.threads.io.waiting import (
@@ -29,6 +30,8 @@ def _wrap_multiprocessing(module: Any) -> None:
         return
     original_receive, original_send = cls._recv, cls._send
 
+    _wrap_buffers(module._ConnectionBase)
+
     @patches.method(cls, "_recv")
     def receive(self: Any, size: int, read: Any = read) -> Any:
         return original_receive(self, size, read)
@@ -36,6 +39,23 @@ def _wrap_multiprocessing(module: Any) -> None:
     @patches.method(cls, "_send")
     def send_(self: Any, buf: Any, write: Any = write) -> Any:
         return original_send(self, buf, write)
+
+
+def _wrap_buffers(cls: Any) -> None:
+    original_send, original_receive = cls.send_bytes, cls.recv_bytes_into
+
+    @patches.method(cls, "send_bytes")
+    def send_bytes(self: Any, buf: Any, *args: Any, **kwargs: Any) -> Any:
+        read_by("Connection.send_bytes", buf)
+        return original_send(self, buf, *args, **kwargs)
+
+    @patches.method(cls, "recv_bytes_into")
+    def recv_bytes_into(self: Any, buf: Any, *args: Any, **kwargs: Any) -> Any:
+        if controlled() is not None:
+            # Who waits has not touched the buffer yet. Another task may take what there is.
+            self.poll(None)
+            filled_by("Connection.recv_bytes_into", buf)
+        return original_receive(self, buf, *args, **kwargs)
 
 
 @patches.when_imported("ssl")
