@@ -252,7 +252,7 @@ def test_patience():
     ready = threading.Event()
     thread = threading.Thread(target=ready.set)
     thread.start()
-    in_time = ready.wait(5)
+    in_time = ready.wait(0.5)
     thread.join()
     assert in_time
 """
