@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 
 import bohrbug
+from bohrbug.model.operation import CALLBACK
+from bohrbug.report.naming import Names
 from bohrbug.report.text import failure_text
 
 
@@ -17,7 +19,7 @@ def _receive_in_time() -> None:
             await queue.put(1)
 
         async def receive() -> int:
-            return await asyncio.wait_for(queue.get(), 0.05)  # the timer
+            return await asyncio.wait_for(queue.get(), 0.05)  # early
 
         received, _ = await asyncio.gather(receive(), produce())
         assert received == 1
@@ -25,16 +27,35 @@ def _receive_in_time() -> None:
     asyncio.run(main())
 
 
-def _line_of(text: str) -> int:
+def _wait_in_vain() -> None:
+    async def main() -> None:
+        asyncio.get_running_loop().call_soon(int)
+        await asyncio.wait_for(asyncio.Event().wait(), 0.05)  # in its time
+
+    asyncio.run(main())
+
+
+def _line_of(comment: str) -> int:
     with open(__file__) as file:
-        return next(number for number, line in enumerate(file, 1) if line.rstrip().endswith(text))
+        lines = enumerate(file, 1)
+        return next(number for number, line in lines if line.rstrip().endswith(comment))
 
 
-def test_a_timer_has_the_place_where_it_was_set() -> None:
+def test_a_timer_that_is_over_early_has_the_place_where_it_was_set() -> None:
     result = bohrbug.explore(_receive_in_time, executions=300, seconds=None)
     (failure,) = result.failures
     text = " ".join(failure_text(failure).split())
-    place = f"test_timers_in_reports.py:{_line_of('# the timer')}"
-    assert f"It fails if and only if the timer ({place})" in text
-    assert f"set at {place}, fires although" in text
-    assert "the callback (tasks.py" not in text
+    assert f"set at test_timers_in_reports.py:{_line_of('# early')}, fires although" in text
+
+
+def test_so_has_one_that_is_over_in_its_time_and_no_other_callback() -> None:
+    result = bohrbug.explore(_wait_in_vain, executions=1, seconds=None)
+    (failure,) = result.failures
+    trace = failure.trace
+    names = Names(trace)
+    found = [
+        site.line
+        for task, operation in zip(trace.tasks, trace.operations, strict=True)
+        if operation.kind is CALLBACK and (site := names.timer_set(operation, task)) is not None
+    ]
+    assert found == [_line_of("# in its time")]
