@@ -236,6 +236,9 @@ typedef enum { ATTRIBUTE, ITEM, WHOLE } What;
 /* Tell a sink, of whatever class; ``key`` is NULL for WHOLE. */
 int tell_to(PyObject *sink, What what, PyObject *owner, PyObject *key, bool is_write,
             PyObject *place);
+/* Call a function, or with a name a method of the first argument, as sinks are called. */
+PyObject *call_told(PyObject *function, PyObject *name, PyObject *first, PyObject *owner,
+                    PyObject *key, bool is_write, PyObject *place);
 /* The variable, a new reference, or None if it is none. */
 PyObject *shadow_of(PyObject *owners, PyObject *variables, What what, PyObject *owner,
                     PyObject *key, bool is_write, PyObject *place);

@@ -65,6 +65,20 @@ known_shadow(PyObject *owners, What what, PyObject *owner, PyObject *key)
 }
 
 PyObject *
+call_told(PyObject *function, PyObject *name, PyObject *first, PyObject *owner, PyObject *key,
+          bool is_write, PyObject *place)
+{
+    PyObject *arguments[5] = {first, owner};
+    size_t count = 2;
+    if (key != NULL)
+        arguments[count++] = key;
+    arguments[count++] = is_write ? Py_True : Py_False;
+    arguments[count++] = place;
+    return name == NULL ? PyObject_Vectorcall(function, arguments, count, NULL)
+                        : PyObject_VectorcallMethod(name, arguments, count, NULL);
+}
+
+PyObject *
 shadow_of(PyObject *owners, PyObject *variables, What what, PyObject *owner, PyObject *key,
           bool is_write, PyObject *place)
 {
@@ -73,13 +87,7 @@ shadow_of(PyObject *owners, PyObject *variables, What what, PyObject *owner, PyO
         shadow = attribute_shadow(variables, owner, key, place);
     if (shadow != NULL || PyErr_Occurred())
         return shadow;
-    PyObject *arguments[5] = {variables, owner};
-    size_t count = 2;
-    if (key != NULL)
-        arguments[count++] = key;
-    arguments[count++] = is_write ? Py_True : Py_False;
-    arguments[count++] = place;
-    return PyObject_VectorcallMethod(text_shadow_of[what], arguments, count, NULL);
+    return call_told(NULL, text_shadow_of[what], variables, owner, key, is_write, place);
 }
 
 /* A detector of another class, which has these epochs and tags, too: None, or what it returns. */
@@ -296,13 +304,7 @@ tell_to(PyObject *told_sink, What what, PyObject *owner, PyObject *key, bool is_
     Progress around = tell_around(told_sink, what, owner, key, is_write, place);
     if (around != RARE)
         return around == DONE ? 0 : -1;
-    PyObject *arguments[5] = {told_sink, owner};
-    size_t count = 2;
-    if (key != NULL)
-        arguments[count++] = key;
-    arguments[count++] = is_write ? Py_True : Py_False;
-    arguments[count++] = place;
-    PyObject *result = PyObject_VectorcallMethod(texts[what], arguments, count, NULL);
+    PyObject *result = call_told(NULL, texts[what], told_sink, owner, key, is_write, place);
     Py_XDECREF(result);
     return result == NULL ? -1 : 0;
 }

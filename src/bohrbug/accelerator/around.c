@@ -37,13 +37,8 @@ static int
 by_reference(FastPath *fast_paths, PyObject *self, What what, PyObject *owner, PyObject *key,
              bool is_write, PyObject *place)
 {
-    PyObject *arguments[5] = {self, owner};
-    size_t count = 2;
-    if (key != NULL)
-        arguments[count++] = key;
-    arguments[count++] = is_write ? Py_True : Py_False;
-    arguments[count++] = place;
-    PyObject *result = PyObject_Vectorcall(fast_paths[what].reference, arguments, count, NULL);
+    PyObject *reference = fast_paths[what].reference;
+    PyObject *result = call_told(reference, NULL, self, owner, key, is_write, place);
     Py_XDECREF(result);
     return result == NULL ? -1 : 0;
 }
@@ -80,13 +75,7 @@ passing_shadow(PyObject *log, What what, PyObject *owner, PyObject *key, bool is
     bool is_global = what == ATTRIBUTE && PyModule_Check(owner);
     if (!was_another && !is_global)
         return shadow_of(owners, variables, what, owner, key, is_write, place);
-    PyObject *arguments[5] = {log, owner};
-    size_t count = 2;
-    if (key != NULL)
-        arguments[count++] = key;
-    arguments[count++] = is_write ? Py_True : Py_False;
-    arguments[count++] = place;
-    return PyObject_VectorcallMethod(text_find[what], arguments, count, NULL);
+    return call_told(NULL, text_find[what], log, owner, key, is_write, place);
 }
 
 /* Whether an access is the first of its kind in a step, which it is no more; -1: exception. */

@@ -38,7 +38,7 @@ from bohrbug.model.outcome import Outcome, TaskInfo
 from bohrbug.model.site import site_of
 from bohrbug.model.trace import Trace
 from bohrbug.report.assigned import assigned_name, used_name
-from bohrbug.report.sources import ShortNames, is_threading_file, is_tool_file
+from bohrbug.report.sources import ShortNames, is_loop_file, is_threading_file, is_tool_file
 
 # For each kind of operation: what a task does (with the resource behind it), and
 # the same as a noun.
@@ -317,7 +317,7 @@ class Names:
         if operation.kind is WAKE:
             return info.spawned
         site = self.site(operation)
-        is_own = site is not None and os.path.dirname(site.filename).endswith("asyncio")
+        is_own = site is not None and is_loop_file(site.filename)
         return info.spawned if operation.kind is CALLBACK and is_own else None
 
     # -- resources and operations ------------------------------------------------

@@ -149,7 +149,7 @@ class ThreadsRuntime:
         self._races_over_awaits = races_over_awaits
         self._scope = scope
         self._instrumentation = Instrumentation(scope, breakers=False)
-        self._methods_in_c, self._do_methods_tell = MadeBefore(), False
+        self._methods_in_c = MadeBefore()
         self._discovery = Discovery(original=lambda code: self._instrumentation.original(code))
         self._points = AccessPoints(self._instrumentation)
         # Entered while the functions are rewritten in another way than at first.
@@ -231,9 +231,8 @@ class ThreadsRuntime:
         To look at all classes takes as long as many a test does, so nobody does as long as there is
         a single task and nothing is seen.
         """
-        if self.level is not Level.SYNC and not self._do_methods_tell:
-            self._do_methods_tell = True
-            self._methods_in_c.exchange(with_subclasses(object))
+        if self.level is not Level.SYNC:
+            self._methods_in_c.exchange(lambda: with_subclasses(object))
 
     def _enter_discovery(self) -> None:
         if self.level is not Level.SYNC and not self._discovery.is_entered:
@@ -253,7 +252,6 @@ class ThreadsRuntime:
         self._otherwise.close()
         self._instrumentation.restore()
         self._methods_in_c.restore()
-        self._do_methods_tell = False
         attributes.forget_stored_names()
         self._freezing.end()
         if native is not None:

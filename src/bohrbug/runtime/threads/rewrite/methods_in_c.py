@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import functools
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from types import BuiltinFunctionType, FunctionType, MethodWrapperType, ModuleType
 from typing import Any
 from weakref import ref
@@ -159,16 +159,23 @@ class MadeBefore:
 
     def __init__(self) -> None:
         self._originals: list[tuple[type, str, Any]] = []
+        self._is_exchanged = False
 
-    def exchange(self, classes: Iterable[type]) -> None:
-        """Put functions in Python in the place of those in C.
+    def exchange(self, classes: Callable[[], Iterable[type]]) -> None:
+        """Put functions in Python in the place of those in C, if that was not done yet.
 
         Not in classes of the standard library and of our own, whose code is known: others may just
         have taken such a function out of one, to put it back later.
+
+        Parameters:
+            classes: finds them.
         """
+        if self._is_exchanged:
+            return
+        self._is_exchanged = True
         # Most classes are known after the first time, and there are thousands: it is done often.
         known_of = _having_none.get
-        for class_ in classes:
+        for class_ in classes():
             known = known_of(id(class_))
             if (
                 known is not None
@@ -196,6 +203,7 @@ class MadeBefore:
 
     def restore(self) -> None:
         """Give the classes what they had, unless they have got something else since."""
+        self._is_exchanged = False
         while self._originals:
             class_, name, value = self._originals.pop()
             type.__setattr__(class_, name, value)
