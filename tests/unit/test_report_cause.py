@@ -85,6 +85,25 @@ def test_whenever_and_only_if_say_what_is_left_open() -> None:
     )
 
 
+def test_one_schedule_is_not_spoken_of_as_many() -> None:
+    failure = lost_update()
+    exact = cause_of_lost_update(failure, met=1, met_failed=1, unmet=1)
+    assert evidence_in_words(exact) == (
+        "Checked on different schedules: it fails in this way in the one that meets this "
+        "condition, and not in the other one."
+    )
+    whenever = replace(exact, strength=Strength.SUFFICIENT)
+    assert evidence_in_words(whenever) == (
+        "Checked: it fails in this way in the one schedule that meets this condition, and not in "
+        "the other one."
+    )
+    only = replace(exact, strength=Strength.NECESSARY)
+    assert evidence_in_words(only) == (
+        "Checked: it fails in this way not in the one schedule that doesn't meet this "
+        "condition, and in the other one."
+    )
+
+
 def test_whatever_the_schedule() -> None:
     failure = lost_update()
     cause = Cause(Strength.ALWAYS, (), 24, 24, 0, 0)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import re
+from collections.abc import Callable
 
 import bohrbug
 from bohrbug.model.operation import CALLBACK
@@ -35,6 +37,27 @@ def _wait_in_vain() -> None:
     asyncio.run(main())
 
 
+def _within_a_timeout() -> None:
+    async def fetch() -> None:
+        await asyncio.sleep(0.04)  # short
+
+    async def main() -> None:
+        async with asyncio.timeout(0.05):  # longer
+            await fetch()
+
+    asyncio.run(main())
+
+
+def _of_a_task() -> None:
+    async def fetch() -> None:
+        await asyncio.sleep(0.04)  # in a task
+
+    async def main() -> None:
+        await asyncio.wait_for(asyncio.create_task(fetch()), 0.05)  # waits
+
+    asyncio.run(main())
+
+
 def _line_of(comment: str) -> int:
     with open(__file__) as file:
         lines = enumerate(file, 1)
@@ -59,3 +82,23 @@ def test_so_has_one_that_is_over_in_its_time_and_no_other_callback() -> None:
         if operation.kind is CALLBACK and (site := names.timer_set(operation, task)) is not None
     ]
     assert found == [_line_of("# in its time")]
+
+
+def _cause_of(test: Callable[[], None]) -> str:
+    (failure,) = bohrbug.explore(test, executions=300, seconds=None).failures
+    return " ".join(failure_text(failure).split())
+
+
+def test_a_timeout_is_told_as_the_timer_that_ends_the_wait() -> None:
+    timer = f"the timer (test_timers_in_reports.py:{_line_of('# longer')}) in task "
+    wait = f"comes before the resume (test_timers_in_reports.py:{_line_of('# short')}) in task "
+    assert re.search(
+        f"if and only if {re.escape(timer)}[^)]*[)] {re.escape(wait)}", _cause_of(_within_a_timeout)
+    )
+
+
+def test_what_only_asyncio_does_is_no_part_of_a_cause() -> None:
+    cause = _cause_of(_of_a_task)
+    told = cause[cause.index("if and only if") : cause.index("Checked")]
+    assert f"resume (test_timers_in_reports.py:{_line_of('# waits')})" in told.replace("1st ", "")
+    assert not re.search(r"(tasks|timeouts|futures)[.]py|cancellation|BaseEventLoop|task 0 ", told)

@@ -197,17 +197,23 @@ def evidence_in_words(cause: Cause) -> str:
             if cause.complete
             else "different schedules"
         )
-        return (
-            f"Checked on {scope}: it fails in this way in all {cause.met:,} that meet this "
-            f"condition, and in none of the {cause.unmet:,} others."
-        )
+        met = "the one that meets" if cause.met == 1 else f"all {cause.met:,} that meet"
+        others = _in_others(cause.unmet_failed, cause.unmet, "the ")
+        return f"Checked on {scope}: it fails in this way in {met} this condition, and {others}."
     if cause.strength is Strength.SUFFICIENT:
-        text = "Checked: it fails in this way in all "
-        text += f"{plural(cause.met, 'different schedule')} that meet this condition"
-        if cause.unmet_failed:
-            return f"{text}, and in {cause.unmet_failed:,} of {cause.unmet:,} others."
-        return f"{text}, and in none of {cause.unmet:,} others."
-    return (
-        f"Checked: it fails in this way in none of {plural(cause.unmet, 'different schedule')} "
-        f"that don't meet this condition, and in {cause.met_failed:,} of {cause.met:,} others."
-    )
+        met = f"all {cause.met:,} different schedules that meet"
+        if cause.met == 1:
+            met = "the one schedule that meets"
+        others = _in_others(cause.unmet_failed, cause.unmet)
+        return f"Checked: it fails in this way in {met} this condition, and {others}."
+    unmet = f"in none of {cause.unmet:,} different schedules that don't meet"
+    if cause.unmet == 1:
+        unmet = "not in the one schedule that doesn't meet"
+    others = _in_others(cause.met_failed, cause.met)
+    return f"Checked: it fails in this way {unmet} this condition, and {others}."
+
+
+def _in_others(failed: int, count: int, which: str = "") -> str:
+    if count == 1:
+        return "in the other one" if failed else "not in the other one"
+    return f"in {f'{failed:,}' if failed else 'none'} of {which}{count:,} others"

@@ -7,12 +7,12 @@ import re
 from collections import ChainMap, Counter
 from collections.abc import Iterable, Mapping
 
+from bohrbug.model.asyncio_runs import AsyncioRuns
 from bohrbug.model.function_name import without_parameters
 from bohrbug.model.native_resources import ANY_CHILD, MADE_BY_CALLS
 from bohrbug.model.operation import (
     BEGIN,
     BUFFER,
-    CALLBACK,
     CHOOSE,
     CONTINUE,
     END,
@@ -27,7 +27,6 @@ from bohrbug.model.operation import (
     SPAWN,
     TRIO_RUN,
     WAIT,
-    WAKE,
     Operation,
     Resource,
     ResourceId,
@@ -38,7 +37,7 @@ from bohrbug.model.outcome import Outcome, TaskInfo
 from bohrbug.model.site import site_of
 from bohrbug.model.trace import Trace
 from bohrbug.report.assigned import assigned_name, used_name
-from bohrbug.report.sources import ShortNames, is_loop_file, is_threading_file, is_tool_file
+from bohrbug.report.sources import ShortNames, is_threading_file, is_tool_file
 
 # For each kind of operation: what a task does (with the resource behind it), and
 # the same as a noun.
@@ -162,6 +161,7 @@ class Names:
         self._resources: Mapping[ResourceId, Resource] = trace.resources
         if resources:
             self._resources = ChainMap(trace.resources, dict(resources))
+        self._asyncio = AsyncioRuns(self._infos, self._resources)
         places = {operation.place for operation in trace.operations}
         # In the order in which a reader meets them, by which those of one name are numbered.
         seen = dict.fromkeys(operation.resource for operation in trace.operations)
@@ -306,19 +306,9 @@ class Names:
         return f" ({self.place(site)})" if site is not None else ""
 
     def timer_set(self, operation: Operation, task: TaskId) -> Site | None:
-        """Where the timer of an event loop was set that is over by an operation, if it is one.
-
-        What asyncio calls by itself has been asked for nowhere in the program, but for timers.
-        """
-        resource = self._resources.get(operation.resource)
-        info = self._infos.get(task)
-        if resource is None or resource.type != "event loop" or info is None:
-            return None
-        if operation.kind is WAKE:
-            return info.spawned
+        """Where the timer of an event loop was set that is over by an operation, if it is one."""
         site = self.site(operation)
-        is_own = site is not None and is_loop_file(site.filename)
-        return info.spawned if operation.kind is CALLBACK and is_own else None
+        return self._asyncio.timer_set(task, operation.kind, operation.resource, site)
 
     # -- resources and operations ------------------------------------------------
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bohrbug.model.asyncio_runs import AsyncioRuns
 from bohrbug.model.operation import (
     ACQUIRE,
     CALLBACK,
@@ -32,14 +33,13 @@ class StepsOfLoops:
     """
 
     def __init__(self, trace: Trace, names: Names) -> None:
-        self._infos = trace.task_infos
+        self._asyncio = AsyncioRuns(trace.task_infos, trace.resources)
         self._names = names
         self._trio = TrioRuns(trace)
 
     def has(self, task: TaskId, operation: Operation) -> bool:
         """Whether an operation of a task belongs to it."""
-        info = self._infos.get(task)
-        if info is not None and info.target.startswith("BaseEventLoop."):
+        if self._asyncio.is_own_task(task):
             return True
         site = self._names.site(operation)
         if self._trio.is_own(task, operation.kind, operation.resource, site):

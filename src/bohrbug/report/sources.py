@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from functools import lru_cache
 from pathlib import Path
 
+from bohrbug.model.asyncio_runs import is_file_of_asyncio
 from bohrbug.model.operation import Site
 from bohrbug.model.trio_runs import is_file_of_trio
 
@@ -47,9 +48,7 @@ def is_threading_file(filename: str) -> bool:
 @lru_cache(maxsize=4096)
 def is_loop_file(filename: str) -> bool:
     """Whether a file belongs to ``asyncio``, to trio, or to what anyio has for either."""
-    folder = os.path.join(os.path.dirname(os.__file__), "asyncio")
-    path = os.path.abspath(filename)
-    return path.startswith(os.path.abspath(folder) + os.sep) or is_file_of_trio(path)
+    return is_file_of_asyncio(filename) or is_file_of_trio(os.path.abspath(filename))
 
 
 def runs_a_loop(filename: str, function: str) -> bool:

@@ -8,26 +8,21 @@ from dataclasses import replace
 from itertools import islice
 
 from bohrbug.exploration.minimisation.first_users import Names, renamed_event
-from bohrbug.model.history import History, events_of, history_of, pending_events
+from bohrbug.exploration.minimisation.ranks import LoopEvents, Rank, rank_of
+from bohrbug.model.history import events_of, history_of, pending_events
 from bohrbug.model.operation import (
-    BEGIN,
     CHOOSE,
     CONTINUE,
-    END,
-    JOIN,
-    RELEASE,
-    SPAWN,
+    RESUME,
     WAIT,
     WAKE,
     ResourceId,
-    Site,
     TaskId,
 )
 from bohrbug.model.ordering import Event, Ordering
 from bohrbug.model.outcome import OutcomeKind
 from bohrbug.model.site import point_of
 from bohrbug.model.trace import Raised, Trace
-from bohrbug.model.trio_runs import TrioRuns
 
 NEIGHBOURS = 3
 """Conflicting operations of each other task that are paired with an operation: the last ones."""
@@ -42,11 +37,6 @@ MOST_PAIRS = 50_000
 """Pairs of an execution that are looked at: the last ones."""
 
 _FOR_EVER = {OutcomeKind.DEADLOCK, OutcomeKind.LEAK}
-
-_LIFE = {SPAWN, BEGIN, END, JOIN}
-
-Rank = tuple[int, int, int, int]
-"""How well a pair serves an explanation, the smallest best."""
 
 
 def _touched(trace: Trace) -> list[list[tuple[ResourceId, bool]]]:
@@ -114,42 +104,6 @@ def _last_pairs(trace: Trace) -> deque[tuple[Event, Event]]:
     return deque(conflicting_pairs(trace), maxlen=MOST_PAIRS)
 
 
-def rank_of(
-    ordering: Ordering, history: History, length: int, trio: TrioRuns | None = None
-) -> Rank:
-    """How well an ordering serves an explanation.
-
-    Life and death of tasks say least, data says most, the release of a lock says less than
-    its acquire; of two pairs the one whose operations are nearer to each other.
-
-    Parameters:
-        ordering: the pair.
-        history: of the failing execution.
-        length: its number of steps.
-        trio: its runs of trio; what is only trio's own business says even less.
-    """
-    kinds = (ordering.first.kind, ordering.second.kind)
-    first = history.step_of(ordering.first)
-    second = history.step_of(ordering.second)
-    here = length if second is None else second
-    distance = here - (length if first is None else first)
-    own = 0
-    if trio is not None:
-        events = (ordering.first, ordering.second)
-        own = sum(_is_own(trio, each) for each in events)
-    return (
-        sum(kind in _LIFE for kind in kinds) + 3 * own,
-        sum(kind is RELEASE for kind in kinds),
-        sum(not kind.is_data for kind in kinds),
-        distance,
-    )
-
-
-def _is_own(trio: TrioRuns, event: Event) -> bool:
-    site = event.where if isinstance(event.where, Site) else None
-    return trio.is_own(event.task, event.kind, event.resource, site)
-
-
 def raised_in_a_step(trace: Trace) -> Raised | None:
     """When code in C raised the exception that failed an execution, if it was in a step of its own.
 
@@ -188,7 +142,7 @@ class Candidates:
         self._history = history_of(trace)
         self._length = len(trace)
         self._raised = trace.raised
-        self._trio = TrioRuns(trace)
+        self._loops = LoopEvents(trace)
         self._limit = limit
         self.ranks: dict[Ordering, Rank] = {}
         # The events of the failing execution, with resources as they are called there.
@@ -207,7 +161,7 @@ class Candidates:
 
     def _take(self, orderings: list[Ordering]) -> list[Ordering]:
         fresh = {
-            ordering: rank_of(ordering, self._history, self._length, self._trio)
+            ordering: rank_of(ordering, self._history, self._length, self._loops.hidden(ordering))
             for ordering in orderings
             if ordering not in self.ranks
             and self._history.meets(ordering)
@@ -240,6 +194,9 @@ class Candidates:
             return False
         if ordering.second.task != task:
             return True
+        if ordering.first in self._loops.timers and ordering.second.kind is RESUME:
+            # It has ended the very wait that the task would have gone on behind.
+            return True
         # What the task that failed did afterwards, or was not to do any more.
         second = self._history.step_of(ordering.second)
         return second is not None and second < steps
@@ -265,7 +222,23 @@ class Candidates:
             for first, second in pairs
             if (fired := self._fired.get((second.task, second.kind, second.where))) is not None
         ]
+        if self._loops.timers:
+            prevented = [renamed_event(event, names) for event in self._first_not_done(trace)]
+            turned += [
+                Ordering(timer, event) for timer in self._loops.timers for event in prevented
+            ]
         return self._take(turned)
+
+    def _first_not_done(self, trace: Trace) -> Iterator[Event]:
+        """What tasks of event loops went on behind, each for the first time, that they did not in
+        the failing execution: a timer that was over there may have ended that wait."""
+        seen: set[TaskId] = set()
+        for event in events_of(trace):
+            if event is None or event.kind is not RESUME or event.task in seen:
+                continue
+            if event not in self._own:
+                seen.add(event.task)
+                yield event
 
     def _turned(self, first: Event, second: Event) -> Ordering:
         """The other way round, with the failing execution's names of the resources.

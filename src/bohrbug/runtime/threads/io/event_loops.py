@@ -11,6 +11,7 @@ from __future__ import annotations
 from sys import _getframe
 from typing import Any
 
+from bohrbug.model.asyncio_runs import EVENT_LOOP
 from bohrbug.model.operation import CANCEL, CLOSE, INSPECT, PUT, YIELD, Kind
 from bohrbug.runtime.interposed import CONTROL, wrapped_alike
 from bohrbug.runtime.threads.control import controlled, current
@@ -26,11 +27,10 @@ from bohrbug.runtime.threads.resources import ResourceState
 from bohrbug.runtime.threads.rewrite.inspected import Inspecting
 from bohrbug.runtime.threads.synchronizers import place_of
 
-_TYPE = "event loop"
 _TURNS = "_bohrbug_turns"
 _CLOSED = "_bohrbug_selector_of_closed_loop"
 
-EVENT_LOOP = "asyncio ran callbacks and tasks in the order of its event loop, which was not varied"
+NOT_VARIED = "asyncio ran callbacks and tasks in the order of its event loop, which was not varied"
 """Told of loops whose turns are not those of asyncio's own."""
 
 
@@ -42,7 +42,7 @@ def looked_for_work(execution: Execution, selector: Any) -> None:
 
 def _state_of(execution: Execution, selector: Any) -> ResourceState:
     """The resource of a loop, by its selector, which is what waits."""
-    return execution.resources.of(selector, _TYPE)
+    return execution.resources.of(selector, EVENT_LOOP)
 
 
 @patches.when_imported("asyncio.selector_events")
@@ -56,7 +56,7 @@ def _register_loops(module: Any) -> None:
         execution = controlled()
         if execution is not None:
             place = place_from(_getframe(1))
-            execution.resources.register(self._selector, execution.current, _TYPE, place)
+            execution.resources.register(self._selector, execution.current, EVENT_LOOP, place)
 
 
 @patches.when_imported("asyncio.selector_events")
@@ -123,7 +123,7 @@ def _control_loops(module: Any) -> None:
         elif not execution.atomic and runs_as_asyncios(self):
             turns_of(execution, self).run(place_from(_getframe(1)))
         else:
-            execution.trace.uncontrolled.counts[EVENT_LOOP] = 1
+            execution.trace.uncontrolled.counts[NOT_VARIED] = 1
             if len(execution.alive) > 1 and not execution.atomic:
                 # What it has for a selector may never wait.
                 state = _state_of(execution, getattr(self, "_selector", self))
@@ -189,7 +189,7 @@ def _see_turns_of_others(module: Any) -> None:
         execution = controlled()
         if execution is not None and execution.current.host is None:
             # No loop whose turns are under control runs it.
-            execution.trace.uncontrolled.counts[EVENT_LOOP] = 1
+            execution.trace.uncontrolled.counts[NOT_VARIED] = 1
         try:
             return run(self)
         finally:

@@ -22,7 +22,7 @@ from bohrbug.runtime.threads.arrivals import Watched
 from bohrbug.runtime.threads.children import settle_children
 from bohrbug.runtime.threads.control import controlled, unseen
 from bohrbug.runtime.threads.io.channels import Reach, channel_of, furthest
-from bohrbug.runtime.threads.io.event_loops import EVENT_LOOP, looked_for_work
+from bohrbug.runtime.threads.io.event_loops import NOT_VARIED, looked_for_work
 from bohrbug.runtime.threads.io.patches import patches
 from bohrbug.runtime.threads.io.waiting import (
     READABLE,
@@ -262,7 +262,7 @@ def _wrap_selector(cls: Any) -> None:
         is_loop = _getframe(1).f_globals.get("__name__") == "asyncio.base_events"
         if is_loop:
             # A loop that looks by itself runs turns of its own, in which nothing is chosen.
-            execution.trace.uncontrolled.counts[EVENT_LOOP] = 1
+            execution.trace.uncontrolled.counts[NOT_VARIED] = 1
             looked_for_work(execution, self)
         elif isinstance(poller := getattr(self, "_selector", None), _SharedPoller):
             poller._point(INSPECT, _getframe(1))
