@@ -20,6 +20,7 @@ from bohrbug.runtime.threads.lifecycle import unwind
 from bohrbug.runtime.threads.monitoring import Explainer
 from bohrbug.runtime.threads.raised import raised_at
 from bohrbug.runtime.threads.task import Task, TaskKilled
+from bohrbug.runtime.threads.unraisable import fall_silent
 
 if TYPE_CHECKING:
     from bohrbug.runtime.threads.execution import Execution
@@ -214,6 +215,8 @@ class Ending:
             self._note_pending()
         self._note_withdrawn()
         if len(execution.alive) > 1:
+            # A thread in the midst of ``asyncio.run`` leaves coroutines that nobody will await.
+            fall_silent()
             for task in list(execution.alive):
                 thread = task.host or task
                 if thread is not root:

@@ -8,6 +8,7 @@ forgets about threads ends in the first two: ``Future.set_result``, ``Event.set`
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from sys import _getframe
 from typing import Any
 
@@ -26,6 +27,7 @@ from bohrbug.runtime.threads.recording import saw
 from bohrbug.runtime.threads.resources import ResourceState
 from bohrbug.runtime.threads.rewrite.inspected import Inspecting
 from bohrbug.runtime.threads.synchronizers import place_of
+from bohrbug.runtime.threads.task import TaskKilled
 
 _TURNS = "_bohrbug_turns"
 _CLOSED = "_bohrbug_selector_of_closed_loop"
@@ -52,7 +54,7 @@ def _register_loops(module: Any) -> None:
 
     @patches.method(cls, "__init__")
     def init(self: Any, *args: Any, **kwargs: Any) -> None:
-        initialise(self, *args, **kwargs)
+        _unless_ended(self, initialise, *args, **kwargs)
         execution = controlled()
         if execution is not None:
             place = place_from(_getframe(1))
@@ -86,7 +88,19 @@ def _see_closing(module: Any) -> None:
             # Whoever asks for something later comes after this, and needs to be known for that.
             self.__dict__[_CLOSED] = self._selector
             _point_outside(execution, self, CLOSE, place_from(_getframe(1)))
-        close(self)
+        _unless_ended(self, close)
+
+
+def _unless_ended(self: Any, make_or_close: Callable[..., object], *args: Any, **kw: Any) -> None:
+    """Make or close a loop; if the task is ended in the midst of that, the loop counts as closed.
+
+    Else its finalizer would close it, and complain of what is missing.
+    """
+    try:
+        make_or_close(self, *args, **kw)
+    except TaskKilled:
+        self._closed = True
+        raise
 
 
 @patches.when_imported("asyncio.base_events")

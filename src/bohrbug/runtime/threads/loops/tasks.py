@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 import sys
 from math import inf
-from types import CodeType, FrameType
+from types import CodeType, CoroutineType, FrameType
 from typing import TYPE_CHECKING, Any
 from weakref import ref
 
@@ -187,6 +187,13 @@ class LoopTasks:
                 found.append((asyncio_task, task))
         return found
 
+    def close_unbegun(self, loop: Any) -> None:
+        """Close coroutines that a loop will not begin: it is no fault that nobody awaits them."""
+        for asyncio_task, _ in self.unfinished():
+            coroutine = asyncio_task.get_coro()
+            if asyncio_task.get_loop() is loop and _is_unbegun(coroutine):
+                coroutine.close()
+
     def coroutines(self) -> list[tuple[Any, Task]]:
         """Those of the tasks of asyncio and trio that have not ended, each with its task."""
         return [
@@ -359,6 +366,15 @@ def _code_of(callback: Any) -> CodeType | None:
 def has_begun(coroutine: Any) -> bool:
     """Whether a coroutine stands at an ``await``."""
     return getattr(coroutine, "cr_await", None) is not None
+
+
+def _is_unbegun(coroutine: Any) -> bool:
+    """Whether nothing of a coroutine has run, as ``inspect.getcoroutinestate`` has it."""
+    return (
+        isinstance(coroutine, CoroutineType)
+        and coroutine.cr_frame is not None
+        and not (coroutine.cr_running or coroutine.cr_suspended)
+    )
 
 
 def place_in(coroutine: Any) -> Any:

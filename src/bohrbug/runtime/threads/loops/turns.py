@@ -154,6 +154,8 @@ class LoopTurns:
             is_killed = True
             raise
         finally:
+            if is_killed:
+                loop_tasks_of(execution).close_unbegun(loop)
             self._leave()
             # Also after an exception that ends the loop, such as ``SystemExit``.
             if not is_killed and execution.rows and execution.rows[-1][1] != self._thread.host.id:

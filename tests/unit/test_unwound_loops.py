@@ -1,0 +1,56 @@
+"""What is told of event loops in threads that are ended with the execution: nothing."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import sys
+import threading
+from collections.abc import Callable
+
+import pytest
+
+import bohrbug
+
+
+def _in_a_daemon_thread() -> None:
+    """A program that ends wherever the loop of its daemon thread may be by then."""
+
+    async def main() -> None:
+        await asyncio.sleep(0.01)
+
+    gc.collect()  # What the execution before has left dies now.
+    threading.Thread(target=lambda: asyncio.run(main()), daemon=True).start()
+
+
+def _stopped_in_a_daemon_thread() -> None:
+    stop = threading.Event()
+
+    async def main() -> None:
+        while not stop.is_set():
+            await asyncio.sleep(0.01)
+
+    threading.Thread(target=lambda: asyncio.run(main()), daemon=True).start()
+    stop.set()
+
+
+@pytest.mark.filterwarnings("error::RuntimeWarning", "ignore::ResourceWarning")
+@pytest.mark.parametrize("test", [_in_a_daemon_thread, _stopped_in_a_daemon_thread])
+def test_loops_that_are_ended_leave_no_complaints(
+    test: Callable[[], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told: list[object] = []
+    monkeypatch.setattr(sys, "unraisablehook", lambda unraisable: told.append(str(unraisable)))
+    result = bohrbug.explore(test, executions=100, seconds=None)
+    gc.collect()
+    assert not result.failures
+    assert not told
+
+
+def test_a_coroutine_that_was_forgotten_is_still_told_of() -> None:
+    async def main() -> None:
+        asyncio.sleep(0)  # type: ignore[unused-coroutine]
+        await asyncio.sleep(0)
+
+    with pytest.warns(RuntimeWarning, match="'sleep' was never awaited"):
+        bohrbug.explore(lambda: asyncio.run(main()), executions=2, seconds=None)
