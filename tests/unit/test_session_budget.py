@@ -240,3 +240,34 @@ def test_a_file_of_another_kind_is_no_trouble_for_tests(tmp_path: Path) -> None:
     assert tests.recall("test") is None
     assert tests.trouble is not None
     assert "verdicts are not kept" in tests.trouble
+
+
+def test_a_file_of_an_older_version_begins_afresh(tmp_path: Path) -> None:
+    file = tmp_path / "held.sqlite"
+    held = Held("conditions", {"a.py": ("1", "a")}, {"line": "holds"}, 5.0)
+    tests = HeldTests(file)
+    tests.keep("test", held)
+    tests.flush()
+    with closing(sqlite3.connect(file)) as connection, connection:
+        connection.execute("DROP TABLE files")
+        connection.execute("ALTER TABLE held DROP COLUMN told")
+        connection.execute("PRAGMA user_version=1")
+    again = HeldTests(file)
+    assert again.recall("test") is None
+    assert again.trouble is None
+    again.keep("test", held)
+    again.flush()
+    assert again.trouble is None
+    assert HeldTests(file).recall("test") == held
+
+
+def test_a_file_of_a_newer_version_is_left_alone(tmp_path: Path) -> None:
+    file = tmp_path / "held.sqlite"
+    tests = HeldTests(file)
+    tests.keep("test", Held("conditions", {}, {"line": "holds"}, 5.0))
+    tests.flush()
+    with closing(sqlite3.connect(file)) as connection, connection:
+        connection.execute("PRAGMA user_version=99")
+    again = HeldTests(file)
+    assert again.recall("test") is None
+    assert "has version 99" in str(again.trouble)

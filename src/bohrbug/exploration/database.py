@@ -17,7 +17,9 @@ class DatabaseBusyError(DatabaseError):
     """Another process uses the file."""
 
 
-def connect(path: Path, application: int, version: int, schema: str) -> sqlite3.Connection:
+def connect(
+    path: Path, application: int, version: int, schema: str, *, replaces_older: bool = False
+) -> sqlite3.Connection:
     """Open a file, or make it with a schema.
 
     Parameters:
@@ -25,6 +27,7 @@ def connect(path: Path, application: int, version: int, schema: str) -> sqlite3.
         application: the ``application_id`` by which the file says what it is.
         version: the ``user_version`` of the schema.
         schema: statements that make the tables.
+        replaces_older: a file of an older version is emptied, as all in it only saves time.
 
     Raises:
         DatabaseBusyError: another process keeps it for itself.
@@ -48,7 +51,9 @@ def connect(path: Path, application: int, version: int, schema: str) -> sqlite3.
                 f"PRAGMA user_version={version};\nCOMMIT;"
             )
             return connection
-        kept = connection.execute("PRAGMA user_version").fetchone()[0]
+        kept = _version_of(connection)
+        if replaces_older and found == application and kept < version:
+            kept = _replace(connection, version, schema)
     except sqlite3.Error as error:
         connection.close()
         if error.sqlite_errorcode in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
@@ -62,6 +67,24 @@ def connect(path: Path, application: int, version: int, schema: str) -> sqlite3.
             f"{path} has version {kept}, this Bohrbug reads version {version}: delete it"
         )
     return connection
+
+
+def _version_of(connection: sqlite3.Connection) -> int:
+    return int(connection.execute("PRAGMA user_version").fetchone()[0])
+
+
+def _replace(connection: sqlite3.Connection, version: int, schema: str) -> int:
+    """Make the tables anew, unless another process has just done that; which version it is then."""
+    connection.execute("BEGIN IMMEDIATE")
+    if _version_of(connection) < version:
+        tables = connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")
+        for (name,) in tables.fetchall():
+            connection.execute(f'DROP TABLE "{name}"')
+        for statement in schema.split(";"):
+            connection.execute(statement)
+        connection.execute(f"PRAGMA user_version={version}")
+    connection.execute("COMMIT")
+    return _version_of(connection)
 
 
 def remove(path: Path) -> None:

@@ -56,7 +56,7 @@ class Durations:
         if not self._path.is_file():
             return {}
         try:
-            connection = connect(self._path, APPLICATION, VERSION, SCHEMA)
+            connection = connect(self._path, APPLICATION, VERSION, SCHEMA, replaces_older=True)
             try:
                 rows = connection.execute("SELECT test, seconds, ended FROM durations").fetchall()
             finally:
@@ -72,7 +72,7 @@ class Durations:
             return
         rows = [(test, each.seconds, int(each.ended)) for test, each in lasted.items()]
         try:
-            connection = connect(self._path, APPLICATION, VERSION, SCHEMA)
+            connection = connect(self._path, APPLICATION, VERSION, SCHEMA, replaces_older=True)
             try:
                 connection.execute("BEGIN IMMEDIATE")
                 connection.executemany("REPLACE INTO durations VALUES (?, ?, ?)", rows)

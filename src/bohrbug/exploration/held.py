@@ -159,7 +159,7 @@ class HeldTests:
         """
         given: list[list[Any]] = []
         try:
-            connection = connect(self.path, APPLICATION, VERSION, SCHEMA)
+            connection = connect(self.path, APPLICATION, VERSION, SCHEMA, replaces_older=True)
             try:
                 for statement, rows in statements:
                     if len(rows) == 1:
