@@ -34,7 +34,7 @@ def _stopped_in_a_daemon_thread() -> None:
     stop.set()
 
 
-@pytest.mark.filterwarnings("error::RuntimeWarning", "ignore::ResourceWarning")
+@pytest.mark.filterwarnings("error::RuntimeWarning")
 @pytest.mark.parametrize("test", [_in_a_daemon_thread, _stopped_in_a_daemon_thread])
 def test_loops_that_are_ended_leave_no_complaints(
     test: Callable[[], None], monkeypatch: pytest.MonkeyPatch
@@ -45,6 +45,15 @@ def test_loops_that_are_ended_leave_no_complaints(
     gc.collect()
     assert not result.failures
     assert not told
+
+
+@pytest.mark.parametrize("strategy", ["dpor", "auto"])
+def test_loops_that_are_ended_take_no_steps_in_later_executions(strategy: str) -> None:
+    result = bohrbug.explore(
+        _stopped_in_a_daemon_thread, executions=300, seconds=None, strategy=strategy
+    )
+    assert not result.failures
+    assert result.verdict.caveats == ()
 
 
 def test_a_coroutine_that_was_forgotten_is_still_told_of() -> None:

@@ -8,8 +8,10 @@ forgets about threads ends in the first two: ``Future.set_result``, ``Event.set`
 
 from __future__ import annotations
 
+import _socket
 from collections.abc import Callable
 from sys import _getframe
+from types import FrameType
 from typing import Any
 
 from bohrbug.model.asyncio_runs import EVENT_LOOP
@@ -21,7 +23,7 @@ from bohrbug.runtime.threads.io.patches import patches
 from bohrbug.runtime.threads.loops.as_asyncio import runs_as_asyncios
 from bohrbug.runtime.threads.loops.logged import note_logged
 from bohrbug.runtime.threads.loops.tasks import place_from
-from bohrbug.runtime.threads.loops.turns import LoopTurns
+from bohrbug.runtime.threads.loops.turns import ENDED, LoopTurns
 from bohrbug.runtime.threads.loops.unsafe_calls import note_unsafe_call
 from bohrbug.runtime.threads.recording import saw
 from bohrbug.runtime.threads.resources import ResourceState
@@ -31,6 +33,8 @@ from bohrbug.runtime.threads.task import TaskKilled
 
 _TURNS = "_bohrbug_turns"
 _CLOSED = "_bohrbug_selector_of_closed_loop"
+
+_close_socket = _socket.socket.close
 
 NOT_VARIED = "asyncio ran callbacks and tasks in the order of its event loop, which was not varied"
 """Told of loops whose turns are not those of asyncio's own."""
@@ -83,12 +87,19 @@ def _see_closing(module: Any) -> None:
 
     @patches.method(cls, "close")
     def wrapper(self: Any) -> None:
+        if ENDED in self.__dict__:
+            # Later, in another execution, its finalizer would do so, and each part of it be a step.
+            _close_unseen(self)
+            return
+        _unless_ended(self, see_and_close, _getframe(1))
+
+    def see_and_close(self: Any, caller: FrameType) -> None:
         execution = controlled()
         if execution is not None and not self._closed:
             # Whoever asks for something later comes after this, and needs to be known for that.
             self.__dict__[_CLOSED] = self._selector
-            _point_outside(execution, self, CLOSE, place_from(_getframe(1)))
-        _unless_ended(self, close)
+            _point_outside(execution, self, CLOSE, place_from(caller))
+        close(self)
 
 
 def _unless_ended(self: Any, make_or_close: Callable[..., object], *args: Any, **kw: Any) -> None:
@@ -99,8 +110,16 @@ def _unless_ended(self: Any, make_or_close: Callable[..., object], *args: Any, *
     try:
         make_or_close(self, *args, **kw)
     except TaskKilled:
-        self._closed = True
+        _close_unseen(self)
         raise
+
+
+def _close_unseen(loop: Any) -> None:
+    """Let a loop count as closed, without a step; what it holds is let go with it."""
+    loop._closed = True
+    for each in (getattr(loop, "_ssock", None), getattr(loop, "_csock", None)):
+        if each is not None:
+            _close_socket(each)
 
 
 @patches.when_imported("asyncio.base_events")

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import functools
 import sys
+from contextlib import suppress
 from math import inf
-from types import CodeType, CoroutineType, FrameType
+from types import CodeType, FrameType
 from typing import TYPE_CHECKING, Any
 from weakref import ref
 
@@ -25,7 +26,7 @@ from bohrbug.runtime.threads.loops.coroutines import (
 from bohrbug.runtime.threads.loops.ready_queue import Order
 from bohrbug.runtime.threads.loops.references import OwnReference
 from bohrbug.runtime.threads.loops.trio_tasks import TrioTasks
-from bohrbug.runtime.threads.task import Task
+from bohrbug.runtime.threads.task import Task, TaskKilled
 
 if TYPE_CHECKING:
     from bohrbug.runtime.threads.execution import Execution
@@ -187,12 +188,18 @@ class LoopTasks:
                 found.append((asyncio_task, task))
         return found
 
-    def close_unbegun(self, loop: Any) -> None:
-        """Close coroutines that a loop will not begin: it is no fault that nobody awaits them."""
+    def close_coroutines(self, loop: Any) -> None:
+        """Close the coroutines that a loop will not go on with, as its thread is ended.
+
+        Else they would die later, in the midst of another execution, and what they do at their end,
+        such as to cancel a timer, would be a step there.  And nobody is to be told of them.
+        """
         for asyncio_task, _ in self.unfinished():
-            coroutine = asyncio_task.get_coro()
-            if asyncio_task.get_loop() is loop and _is_unbegun(coroutine):
-                coroutine.close()
+            if asyncio_task.get_loop() is loop:
+                asyncio_task._log_destroy_pending = False
+                # An exception is no news: this is no end that the program would come to.
+                with suppress(Exception, TaskKilled):
+                    asyncio_task.get_coro().close()
 
     def coroutines(self) -> list[tuple[Any, Task]]:
         """Those of the tasks of asyncio and trio that have not ended, each with its task."""
@@ -366,15 +373,6 @@ def _code_of(callback: Any) -> CodeType | None:
 def has_begun(coroutine: Any) -> bool:
     """Whether a coroutine stands at an ``await``."""
     return getattr(coroutine, "cr_await", None) is not None
-
-
-def _is_unbegun(coroutine: Any) -> bool:
-    """Whether nothing of a coroutine has run, as ``inspect.getcoroutinestate`` has it."""
-    return (
-        isinstance(coroutine, CoroutineType)
-        and coroutine.cr_frame is not None
-        and not (coroutine.cr_running or coroutine.cr_suspended)
-    )
 
 
 def place_in(coroutine: Any) -> Any:
