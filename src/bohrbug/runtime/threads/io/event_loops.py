@@ -23,7 +23,7 @@ from bohrbug.runtime.threads.io.patches import patches
 from bohrbug.runtime.threads.loops.as_asyncio import runs_as_asyncios
 from bohrbug.runtime.threads.loops.logged import note_logged
 from bohrbug.runtime.threads.loops.tasks import place_from
-from bohrbug.runtime.threads.loops.turns import ENDED, LoopTurns
+from bohrbug.runtime.threads.loops.turns import LoopTurns
 from bohrbug.runtime.threads.loops.unsafe_calls import note_unsafe_call
 from bohrbug.runtime.threads.recording import saw
 from bohrbug.runtime.threads.resources import ResourceState
@@ -87,10 +87,6 @@ def _see_closing(module: Any) -> None:
 
     @patches.method(cls, "close")
     def wrapper(self: Any) -> None:
-        if ENDED in self.__dict__:
-            # Later, in another execution, its finalizer would do so, and each part of it be a step.
-            _close_unseen(self)
-            return
         _unless_ended(self, see_and_close, _getframe(1))
 
     def see_and_close(self: Any, caller: FrameType) -> None:
@@ -105,7 +101,8 @@ def _see_closing(module: Any) -> None:
 def _unless_ended(self: Any, make_or_close: Callable[..., object], *args: Any, **kw: Any) -> None:
     """Make or close a loop; if the task is ended in the midst of that, the loop counts as closed.
 
-    Else its finalizer would close it, and complain of what is missing.
+    Else its finalizer would close it in another execution, in steps of that, and complain of what
+    is missing.
     """
     try:
         make_or_close(self, *args, **kw)

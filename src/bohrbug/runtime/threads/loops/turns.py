@@ -53,9 +53,6 @@ FORGOTTEN = "an event loop with many tasks as ending its turns in few of the way
 HANDED_OVER = "an event loop that several threads run as used by one of them at a time"
 """What is assumed where that is so."""
 
-ENDED = "_bohrbug_ended"
-"""The attribute of loops whose threads were ended with their execution while they ran."""
-
 _new_operation = tuple.__new__
 
 
@@ -158,7 +155,6 @@ class LoopTurns:
             raise
         finally:
             if is_killed:
-                loop.__dict__[ENDED] = True
                 loop_tasks_of(execution).close_coroutines(loop)
             self._leave()
             # Also after an exception that ends the loop, such as ``SystemExit``.
