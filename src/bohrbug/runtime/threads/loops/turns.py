@@ -154,7 +154,7 @@ class LoopTurns:
             is_killed = True
             raise
         finally:
-            if is_killed:
+            if is_killed and execution.aborting:
                 loop_tasks_of(execution).close_coroutines(loop)
             self._leave()
             # Also after an exception that ends the loop, such as ``SystemExit``.
