@@ -97,10 +97,10 @@ def test_one_schedule_is_not_spoken_of_as_many() -> None:
         "Checked: it fails in this way in the one schedule that meets this condition, and not in "
         "the other one."
     )
-    only = replace(exact, strength=Strength.NECESSARY)
+    only = replace(exact, strength=Strength.NECESSARY, met=3)
     assert evidence_in_words(only) == (
-        "Checked: it fails in this way not in the one schedule that doesn't meet this "
-        "condition, and in the other one."
+        "Checked: it does not fail in this way in the one schedule that doesn't meet this "
+        "condition, but does in 1 of 3 others."
     )
 
 

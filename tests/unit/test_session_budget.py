@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import sqlite3
 import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
 
@@ -170,6 +172,15 @@ def test_what_is_held_is_kept(tmp_path: Path) -> None:
     assert HeldTests(file).recall("test") is None
 
 
+def _kept_in(file: Path) -> Held:
+    """What is known of the one test in a new file."""
+    held = Held("conditions", {"a.py": ("1", "a")}, {"line": "holds"}, 5.0)
+    tests = HeldTests(file)
+    tests.keep("test", held)
+    tests.flush()
+    return held
+
+
 @pytest.mark.parametrize(
     ("files", "told"),
     [
@@ -183,10 +194,7 @@ def test_what_is_held_is_kept(tmp_path: Path) -> None:
 )
 def test_a_row_of_another_form_counts_as_none(tmp_path: Path, files: str, told: str) -> None:
     file = tmp_path / "held.sqlite"
-    held = Held("conditions", {"a.py": ("1", "a")}, {"line": "holds"}, 5.0)
-    tests = HeldTests(file)
-    tests.keep("test", held)
-    tests.flush()
+    held = _kept_in(file)
     with closing(sqlite3.connect(file)) as connection, connection:
         connection.execute("UPDATE files SET files = ?", (files,))
         connection.execute("UPDATE held SET told = ?", (told,))
@@ -225,9 +233,7 @@ def test_files_of_many_tests_are_kept_once(tmp_path: Path) -> None:
 
 def test_files_that_are_missing_count_as_changed(tmp_path: Path) -> None:
     file = tmp_path / "held.sqlite"
-    tests = HeldTests(file)
-    tests.keep("test", Held("conditions", {"a.py": ("1", "a")}, {"line": "holds"}, 5.0))
-    tests.flush()
+    _kept_in(file)
     with closing(sqlite3.connect(file)) as connection, connection:
         connection.execute("DELETE FROM files")
     assert HeldTests(file).recall("test") is None
@@ -244,10 +250,7 @@ def test_a_file_of_another_kind_is_no_trouble_for_tests(tmp_path: Path) -> None:
 
 def test_a_file_of_an_older_version_begins_afresh(tmp_path: Path) -> None:
     file = tmp_path / "held.sqlite"
-    held = Held("conditions", {"a.py": ("1", "a")}, {"line": "holds"}, 5.0)
-    tests = HeldTests(file)
-    tests.keep("test", held)
-    tests.flush()
+    held = _kept_in(file)
     with closing(sqlite3.connect(file)) as connection, connection:
         connection.execute("DROP TABLE files")
         connection.execute("ALTER TABLE held DROP COLUMN told")
@@ -263,11 +266,26 @@ def test_a_file_of_an_older_version_begins_afresh(tmp_path: Path) -> None:
 
 def test_a_file_of_a_newer_version_is_left_alone(tmp_path: Path) -> None:
     file = tmp_path / "held.sqlite"
-    tests = HeldTests(file)
-    tests.keep("test", Held("conditions", {}, {"line": "holds"}, 5.0))
-    tests.flush()
+    _kept_in(file)
     with closing(sqlite3.connect(file)) as connection, connection:
         connection.execute("PRAGMA user_version=99")
     again = HeldTests(file)
     assert again.recall("test") is None
     assert "has version 99" in str(again.trouble)
+
+
+def test_processes_that_make_a_file_at_once_all_keep_what_they_know(tmp_path: Path) -> None:
+    for number in range(10):
+        file = tmp_path / f"{number}.sqlite"
+        begin = threading.Barrier(8)
+
+        def keep(name: str, file: Path = file, begin: threading.Barrier = begin) -> str | None:
+            tests = HeldTests(file)
+            tests.keep(name, Held("conditions", {}, {"line": "holds"}, 5.0))
+            begin.wait()
+            tests.flush()
+            return tests.trouble
+
+        with ThreadPoolExecutor(8) as pool:
+            assert not [*filter(None, pool.map(keep, map(str, range(8))))]
+        assert all(HeldTests(file).recall(str(name)) for name in range(8))

@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable
 
 import bohrbug
+from bohrbug.exploration.minimisation.ranks import LoopEvents
 from bohrbug.model.operation import CALLBACK
 from bohrbug.report.naming import Names
 from bohrbug.report.text import failure_text
@@ -95,6 +96,15 @@ def test_a_timeout_is_told_as_the_timer_that_ends_the_wait() -> None:
     assert re.search(
         f"if and only if {re.escape(timer)}[^)]*[)] {re.escape(wait)}", _cause_of(_within_a_timeout)
     )
+
+
+def test_the_end_of_a_sleep_is_no_timeout() -> None:
+    result = bohrbug.explore(_receive_in_time, executions=300, seconds=None)
+    (failure,) = result.failures
+    timeouts = LoopEvents(failure.trace).timeouts
+    assert timeouts
+    targets = {failure.trace.task_infos[event.task].target for event in timeouts}
+    assert not any("sleep" in target or "set_result" in target for target in targets)
 
 
 def test_what_only_asyncio_does_is_no_part_of_a_cause() -> None:

@@ -47,6 +47,32 @@ def test_loops_that_are_ended_leave_no_complaints(
     assert not told
 
 
+def test_what_a_coroutine_raises_as_it_is_closed_is_nothing_for_the_program() -> None:
+    closed: list[str] = []
+
+    def program() -> None:
+        async def main() -> None:
+            try:
+                await asyncio.sleep(0.01)
+            except GeneratorExit:
+                closed.append("main")
+                raise SystemExit(3) from None
+
+        def run() -> None:
+            loop = asyncio.new_event_loop()
+            try:
+                loop.run_until_complete(main())
+            except SystemExit:
+                closed.append("loop")
+            finally:
+                loop.close()
+
+        threading.Thread(target=run, daemon=True).start()
+
+    bohrbug.explore(program, executions=60, seconds=None)
+    assert set(closed) == {"main"}
+
+
 @pytest.mark.parametrize("strategy", ["dpor", "auto"])
 def test_loops_that_are_ended_take_no_steps_in_later_executions(strategy: str) -> None:
     result = bohrbug.explore(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from contextlib import suppress
 from pathlib import Path
 
 BUSY_SECONDS = 10.0
@@ -41,19 +42,18 @@ def connect(
     except (OSError, sqlite3.Error) as error:
         raise DatabaseError(f"{path}: {error}") from error
     try:
-        found = connection.execute("PRAGMA application_id").fetchone()[0]
+        # In this order: another process may make the file in between.
         tables = connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()[0]
+        found = connection.execute("PRAGMA application_id").fetchone()[0]
         if not found and not tables:
-            # After a crash the file is whole, or as it was before.
-            connection.execute("PRAGMA journal_mode=WAL")
-            connection.executescript(
-                f"BEGIN IMMEDIATE;\n{schema}\nPRAGMA application_id={application};\n"
-                f"PRAGMA user_version={version};\nCOMMIT;"
-            )
-            return connection
-        kept = _version_of(connection)
-        if replaces_older and found == application and kept < version:
-            kept = _replace(connection, version, schema)
+            found, kept = application, _make(connection, application, version, schema)
+            with suppress(sqlite3.OperationalError):
+                # SQLite does not wait for others here, one of which has made the file and does so.
+                connection.execute("PRAGMA journal_mode=WAL")
+        else:
+            kept = _version_of(connection)
+            if replaces_older and found == application and kept < version:
+                kept = _make(connection, application, version, schema)
     except sqlite3.Error as error:
         connection.close()
         if error.sqlite_errorcode in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
@@ -73,8 +73,11 @@ def _version_of(connection: sqlite3.Connection) -> int:
     return int(connection.execute("PRAGMA user_version").fetchone()[0])
 
 
-def _replace(connection: sqlite3.Connection, version: int, schema: str) -> int:
-    """Make the tables anew, unless another process has just done that; which version it is then."""
+def _make(connection: sqlite3.Connection, application: int, version: int, schema: str) -> int:
+    """Make the tables, in place of older ones; the version, also if another process was faster.
+
+    After a crash the file is whole, or as it was before.
+    """
     connection.execute("BEGIN IMMEDIATE")
     if _version_of(connection) < version:
         tables = connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")
@@ -82,6 +85,7 @@ def _replace(connection: sqlite3.Connection, version: int, schema: str) -> int:
             connection.execute(f'DROP TABLE "{name}"')
         for statement in schema.split(";"):
             connection.execute(statement)
+        connection.execute(f"PRAGMA application_id={application}")
         connection.execute(f"PRAGMA user_version={version}")
     connection.execute("COMMIT")
     return _version_of(connection)

@@ -6,11 +6,20 @@ import os
 from collections.abc import Mapping
 from functools import lru_cache
 
-from bohrbug.model.operation import CALLBACK, WAKE, Kind, Resource, ResourceId, Site, TaskId
+from bohrbug.model.operation import (
+    CALLBACK,
+    EVENT_LOOP,
+    WAKE,
+    Kind,
+    Resource,
+    ResourceId,
+    Site,
+    TaskId,
+)
 from bohrbug.model.outcome import TaskInfo
 
-EVENT_LOOP = "event loop"
-"""The type of the resource that an event loop of asyncio is."""
+ENDS_A_SLEEP = "_set_result_unless_cancelled"
+"""What ``asyncio.sleep`` asks its loop to call."""
 
 
 class AsyncioRuns:
@@ -43,6 +52,16 @@ class AsyncioRuns:
         if info is None or not self.is_loop(resource):
             return None
         return info.spawned if kind is WAKE or _is_call_of_asyncio(kind, site) else None
+
+    def is_timeout(self, task: TaskId, kind: Kind, resource: ResourceId, site: Site | None) -> bool:
+        """Whether an operation is a timer of the program's that is over, and ends no sleep.
+
+        Parameters:
+            task, kind, resource, site: see :meth:`timer_set`.
+        """
+        info = self._infos.get(task)
+        ends_a_sleep = info is not None and info.target == ENDS_A_SLEEP
+        return not ends_a_sleep and self.timer_set(task, kind, resource, site) is not None
 
     def is_own(self, task: TaskId, kind: Kind, resource: ResourceId, site: Site | None) -> bool:
         """Whether an operation is asyncio's own: of its tasks, or a callback but for timers.

@@ -23,6 +23,9 @@ ROOT: TaskId = "0"
 OTHERS_END = "the end of other tasks"
 """The type of the resource that a task of an event loop waits for which awaits others."""
 
+EVENT_LOOP = "event loop"
+"""The type of the resource that an event loop of asyncio is."""
+
 TRIO_RUN = "trio run"
 """The type of the resource that all steps of a run of trio act on."""
 

@@ -206,11 +206,12 @@ def evidence_in_words(cause: Cause) -> str:
             met = "the one schedule that meets"
         others = _in_others(cause.unmet_failed, cause.unmet)
         return f"Checked: it fails in this way in {met} this condition, and {others}."
-    unmet = f"in none of {cause.unmet:,} different schedules that don't meet"
-    if cause.unmet == 1:
-        unmet = "not in the one schedule that doesn't meet"
     others = _in_others(cause.met_failed, cause.met)
-    return f"Checked: it fails in this way {unmet} this condition, and {others}."
+    if cause.unmet == 1:
+        which = "the one schedule that doesn't meet this condition"
+        return f"Checked: it does not fail in this way in {which}, but does {others}."
+    which = f"none of {cause.unmet:,} different schedules that don't meet this condition"
+    return f"Checked: it fails in this way in {which}, and {others}."
 
 
 def _in_others(failed: int, count: int, which: str = "") -> str:

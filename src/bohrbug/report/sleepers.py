@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from bohrbug.model.asyncio_runs import ENDS_A_SLEEP
 from bohrbug.model.operation import Operation, TaskId
 from bohrbug.model.trace import Trace
 from bohrbug.report.stories import TaskSteps
-
-_ENDS_A_SLEEP = "_set_result_unless_cancelled"
-"""What ``asyncio.sleep`` asks its loop to call."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +33,7 @@ def sleep_ended_by(trace: Trace, steps: TaskSteps, step: int) -> Slept | None:
     """
     callback = trace.tasks[step]
     info = trace.task_infos.get(callback)
-    if info is None or info.target != _ENDS_A_SLEEP:
+    if info is None or info.target != ENDS_A_SLEEP:
         return None
     # Who asks for a callback is its parent in the tree of tasks.
     task = callback.rpartition(".")[0]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import replace
-from itertools import islice
+from itertools import islice, product
 
 from bohrbug.exploration.minimisation.first_users import Names, renamed_event
 from bohrbug.exploration.minimisation.ranks import LoopEvents, Rank, rank_of
@@ -194,7 +194,7 @@ class Candidates:
             return False
         if ordering.second.task != task:
             return True
-        if ordering.first in self._loops.timers and ordering.second.kind is RESUME:
+        if ordering.first in self._loops.timeouts and ordering.second.kind is RESUME:
             # It has ended the very wait that the task would have gone on behind.
             return True
         # What the task that failed did afterwards, or was not to do any more.
@@ -222,16 +222,15 @@ class Candidates:
             for first, second in pairs
             if (fired := self._fired.get((second.task, second.kind, second.where))) is not None
         ]
-        if self._loops.timers:
-            prevented = [renamed_event(event, names) for event in self._first_not_done(trace)]
-            turned += [
-                Ordering(timer, event) for timer in self._loops.timers for event in prevented
-            ]
+        if self._loops.timeouts:
+            prevented = islice(self._first_not_done(trace), MOST_TASKS)
+            ended = [renamed_event(event, names) for event in prevented]
+            turned += [Ordering(*pair) for pair in product(self._loops.timeouts, ended)]
         return self._take(turned)
 
     def _first_not_done(self, trace: Trace) -> Iterator[Event]:
         """What tasks of event loops went on behind, each for the first time, that they did not in
-        the failing execution: a timer that was over there may have ended that wait."""
+        the failing execution: a timeout that fired there may have ended that wait."""
         seen: set[TaskId] = set()
         for event in events_of(trace):
             if event is None or event.kind is not RESUME or event.task in seen:

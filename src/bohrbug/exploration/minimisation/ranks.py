@@ -23,6 +23,9 @@ from bohrbug.model.ordering import Event, Ordering
 from bohrbug.model.trace import Trace
 from bohrbug.model.trio_runs import TrioRuns
 
+MOST_TIMEOUTS = 10
+"""Timeouts of asyncio that may be told as what ended a wait: the last ones."""
+
 _LIFE = {SPAWN, BEGIN, END, JOIN}
 
 Rank = tuple[int, int, int, int]
@@ -30,7 +33,7 @@ Rank = tuple[int, int, int, int]
 
 
 class LoopEvents:
-    """The event loops of the failing execution: what is their own business, and which timers fired.
+    """The event loops of the failing execution: what is their own business, and which timeouts.
 
     Parameters:
         trace: the execution.
@@ -40,8 +43,9 @@ class LoopEvents:
         self._asyncio = AsyncioRuns(trace.task_infos, trace.resources)
         self._trio = TrioRuns(trace)
         events = [event for event in events_of(trace) if event is not None]
-        self.timers = [e for e in events if e.kind is CALLBACK and self._is_timer(e)]
-        """The timers of asyncio that the program had set, as they were over."""
+        timeouts = [e for e in events if e.kind is CALLBACK and self._is_timeout(e)]
+        self.timeouts = timeouts[-MOST_TIMEOUTS:]
+        """Timers of asyncio that the program had set, but for sleeps, as they were over."""
         self._threads = set(self._threads_of(events))
 
     def _threads_of(self, events: list[Event]) -> Iterator[TaskId]:
@@ -57,22 +61,22 @@ class LoopEvents:
     def hidden(self, ordering: Ordering) -> int:
         """How many events of an ordering say nothing of the program.
 
-        These are what loops do for themselves, and where timers have fired cancellations: that is
-        how timers end a wait.
+        These are what loops do for themselves, and cancellations where a timeout has fired: that is
+        how it ends a wait.
         """
         return self._is_hidden(ordering.first) + self._is_hidden(ordering.second)
 
     def _is_hidden(self, event: Event) -> bool:
-        if event.kind is CANCELLED and self.timers:
+        if event.kind is CANCELLED and self.timeouts:
             return True
         if event.kind in (RESUME, EXTERNAL) and event.task in self._threads:
             return True
         what = (event.task, event.kind, event.resource, _site_of(event))
         return self._trio.is_own(*what) or self._asyncio.is_own(*what)
 
-    def _is_timer(self, event: Event) -> bool:
-        set_at = self._asyncio.timer_set(event.task, event.kind, event.resource, _site_of(event))
-        return set_at is not None
+    def _is_timeout(self, event: Event) -> bool:
+        what = (event.task, event.kind, event.resource, _site_of(event))
+        return self._asyncio.is_timeout(*what)
 
 
 def _site_of(event: Event) -> Site | None:

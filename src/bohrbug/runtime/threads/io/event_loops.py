@@ -14,8 +14,7 @@ from sys import _getframe
 from types import FrameType
 from typing import Any
 
-from bohrbug.model.asyncio_runs import EVENT_LOOP
-from bohrbug.model.operation import CANCEL, CLOSE, INSPECT, PUT, YIELD, Kind
+from bohrbug.model.operation import CANCEL, CLOSE, EVENT_LOOP, INSPECT, PUT, YIELD, Kind
 from bohrbug.runtime.interposed import CONTROL, wrapped_alike
 from bohrbug.runtime.threads.control import controlled, current
 from bohrbug.runtime.threads.execution import Execution

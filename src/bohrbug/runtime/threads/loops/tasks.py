@@ -26,7 +26,7 @@ from bohrbug.runtime.threads.loops.coroutines import (
 from bohrbug.runtime.threads.loops.ready_queue import Order
 from bohrbug.runtime.threads.loops.references import OwnReference
 from bohrbug.runtime.threads.loops.trio_tasks import TrioTasks
-from bohrbug.runtime.threads.task import Task, TaskKilled
+from bohrbug.runtime.threads.task import Task
 
 if TYPE_CHECKING:
     from bohrbug.runtime.threads.execution import Execution
@@ -197,8 +197,8 @@ class LoopTasks:
         for asyncio_task, _ in self.unfinished():
             if asyncio_task.get_loop() is loop:
                 asyncio_task._log_destroy_pending = False
-                # An exception is no news: this is no end that the program would come to.
-                with suppress(Exception, TaskKilled):
+                # What it raises is no news: this is no end that the program would come to.
+                with suppress(BaseException):
                     asyncio_task.get_coro().close()
 
     def coroutines(self) -> list[tuple[Any, Task]]:
