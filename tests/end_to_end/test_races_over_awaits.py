@@ -13,8 +13,8 @@ from collections.abc import Callable
 import pytest
 
 import bohrbug
+from bohrbug.exploration.closer_look import LEFT_BEHIND
 from bohrbug.exploration.verdicts import VerdictKind
-from bohrbug.exploration.warm_up import LEFT_BEHIND
 from bohrbug.model.outcome import OutcomeKind, RacePattern
 from bohrbug.model.serialise import trace_from_json, trace_to_json
 from bohrbug.report.html.failure import failure_page

@@ -9,6 +9,7 @@ from dataclasses import replace
 from functools import cached_property
 
 from bohrbug.exploration.caveats import Caveats
+from bohrbug.exploration.closer_look import CloserLook
 from bohrbug.exploration.conditions import sort_unseen
 from bohrbug.exploration.directing import DIRECTED, Directing
 from bohrbug.exploration.figures import Figures, divergence_words
@@ -452,10 +453,21 @@ class Explorer:
                 self.directing.observe(trace)
                 self.waking.observe(trace)
         elif outcome.is_failure:
-            if not self._warm_up.is_over and executed.tasks > 1:
-                trace = self._warm_up.seen_closer(trace)
+            if executed.tasks > 1 and not self._warm_up.is_over:
+                self._warm_up.is_over = True
+                trace = CloserLook(self).at_one_of_the_first(trace)
             self.keep_failure(trace)
+            if executed.tasks > 1 and executed.new_points:
+                self._look_closer(trace)
         return executed.new_points
+
+    def _look_closer(self, trace: Trace) -> None:
+        """Where nothing explains a failure, what it was the first to show may."""
+        failure = self.findings.unexplained(trace.outcome.signature())
+        closer = None if failure is None else CloserLook(self).at(failure.trace)
+        if failure is not None and closer is not None:
+            self.findings.show_in(closer, failure)
+            self.keep_findings()
 
     def tell_progress(self, more: int) -> None:
         """Report progress now and then.

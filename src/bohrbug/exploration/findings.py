@@ -260,7 +260,11 @@ class Findings:
         self.failures[signature] = failure
         self.unconfirmed.pop(signature, None)
         self._result.failures.append(failure)
-        may_follow_up = len(trace) <= LONG and not self._spending.is_overdrawn
+        self._examine(failure)
+
+    def _examine(self, failure: Failure) -> None:
+        """Reduce and explain a failure; set it aside if it needs a timeout to fire early."""
+        may_follow_up = len(failure.trace) <= LONG and not self._spending.is_overdrawn
         if self._options.minimise and not self._is_interrupted() and may_follow_up:
             self._follow_up().reduce(failure)
         if self._would_put_aside(failure.trace) and self._is_untimely(failure):
@@ -268,6 +272,24 @@ class Findings:
             self._put_aside(failure)
         elif may_follow_up and not self._spending.is_overdrawn and not self._is_interrupted():
             self._follow_up().explain(failure)
+
+    def unexplained(self, signature: Signature) -> Failure | None:
+        """A failure for which no cause was found."""
+        failure = self.failures.get(signature)
+        return failure if failure is not None and failure.cause is None else None
+
+    def show_in(self, trace: Trace, failure: Failure) -> None:
+        """Show a failure in another execution, and examine it anew.
+
+        Parameters:
+            trace: the execution, with a strict plan that was seen to reproduce it.
+            failure: takes over what differs.
+        """
+        shown = self._failure(trace, failure.confirmed)
+        failure.outcome, failure.trace, failure.plan = shown.outcome, shown.trace, shown.plan
+        failure.essential, failure.early_timeouts = shown.essential, shown.early_timeouts
+        failure.points, failure.accesses = shown.points, shown.accesses
+        self._examine(failure)
 
     def _would_put_aside(self, trace: Trace) -> bool:
         """Whether a failure does not count if it needs what a timeout or a sleep has done early."""

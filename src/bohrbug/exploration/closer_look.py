@@ -1,0 +1,138 @@
+"""Failures seen closer: executed again, once what they were the first to show can be seen.
+
+The accesses that an execution is the first to show are no scheduling points of its own, so that
+neither its cause nor its schedule could tell of them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from bohrbug.exploration.findings import LONG
+from bohrbug.exploration.ongoing import Ongoing
+from bohrbug.model.operation import (
+    BEGIN,
+    CALLBACK,
+    CANCELLED,
+    END,
+    JOIN,
+    RESUME,
+    SLEEP,
+    SPAWN,
+    TaskId,
+)
+from bohrbug.model.outcome import OutcomeKind
+from bohrbug.model.plan import Aligned, Mark, Plan
+from bohrbug.model.site import site_of
+from bohrbug.model.trace import Trace
+
+MOST = 4
+"""Executions in which one failure is looked at."""
+
+_SEEN_AT_ONCE = frozenset({SPAWN, BEGIN, END, JOIN, SLEEP, RESUME, CANCELLED, CALLBACK})
+
+LEFT_BEHIND = (
+    "the test leaves something behind, in a global, say, that changes its next execution: it "
+    "failed again, but by other steps than at first; create what it changes within the test"
+)
+
+
+class CloserLook:
+    """Executes failing schedules again, and learns from what they show.
+
+    Parameters:
+        exploration: whose executions they are.
+    """
+
+    def __init__(self, exploration: Ongoing) -> None:
+        self._exploration = exploration
+        self._notes_races = exploration.options.races != "ignore"
+
+    def at_one_of_the_first(self, trace: Trace) -> Trace:
+        """A failure of one of the first executions, once the accesses that matter are seen.
+
+        These executions have no preemptions, and the same schedule fails again.
+        """
+        exploration, learner = self._exploration, self._exploration.learner
+        differs = False
+        for _ in range(MOST):
+            if not self._may_look_at(trace):
+                break
+            is_comparable = trace.plan.conditions == learner.conditions
+            again, _ = self._execute(Plan())
+            differs = differs or (is_comparable and _course(again) != _course(trace))
+        again = exploration.findings.replay(Plan().under(learner.conditions))
+        if again.outcome.signature() != trace.outcome.signature():
+            return trace
+        if differs:
+            exploration.result.notices.append(LEFT_BEHIND)
+        return again
+
+    def at(self, trace: Trace) -> Trace | None:
+        """A failure that was the first execution to show something.
+
+        Each task does again all that it did between two of its steps, whatever else is a
+        scheduling point by now.
+
+        Returns:
+            The execution that fails in the same way, with a strict plan that was seen to
+            reproduce it; ``None`` if there is none.
+        """
+        exploration, learner = self._exploration, self._exploration.learner
+        signature = trace.outcome.signature()
+        if not exploration.options.minimise or Aligned not in learner.runtime.policies:
+            return None
+        for plan in _same_course(trace):
+            for _ in range(MOST):
+                if not self._may_look_at(trace):
+                    return None
+                again, is_more = self._execute(plan)
+                if again.outcome.signature() != signature:
+                    break
+                if not is_more:
+                    again.plan = again.as_plan()
+                    if exploration.findings.reproduces(again.plan, signature):
+                        return again
+                    break
+        return None
+
+    def _may_look_at(self, trace: Trace) -> bool:
+        exploration = self._exploration
+        return len(trace) <= LONG and not exploration.is_interrupted
+
+    def _execute(self, plan: Plan) -> tuple[Trace, bool]:
+        """Execute a plan and learn; return whether it was the first to show something, too."""
+        exploration, learner = self._exploration, self._exploration.learner
+        executed = learner.execute(plan, watch=True)
+        if executed.trace.outcome.kind is OutcomeKind.INTERRUPTED:
+            exploration.is_interrupted = True
+            return executed.trace, False
+        if learner.has_learned:
+            exploration.lessons.append(plan)
+        if self._notes_races:
+            exploration.findings.note_races(executed.trace)
+        return executed.trace, bool(executed.new_points)
+
+
+def _same_course(trace: Trace) -> tuple[Plan, ...]:
+    """Plans by which tasks take the same steps in the same order, the most promising first."""
+    # Loaded with the first such failure.
+    from bohrbug.exploration.realignment import Alignment, marks_of, variants
+
+    marks = marks_of(trace, Alignment())
+    # A task did all that comes before what it was about to do when the execution ended.
+    reached = tuple(
+        Mark(task, operation.kind.name, site_of(operation.place))
+        for task, operation in trace.final_pending.items()
+    )
+    policy = replace(marks.policy, marks=(*marks.policy.marks, *reached))
+    return tuple(Plan((), each) for each in variants(replace(marks, policy=policy)))
+
+
+def _course(trace: Trace) -> list[tuple[TaskId, str]]:
+    """What tasks did that is seen whether or not the functions that they run are rewritten."""
+    return [
+        (task, operation.kind.name)
+        for task, operation in zip(trace.tasks, trace.operations, strict=True)
+        if operation.kind in _SEEN_AT_ONCE
+    ]

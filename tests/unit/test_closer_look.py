@@ -1,0 +1,55 @@
+"""Failures that are the first executions to show the accesses that make them fail."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+
+import bohrbug
+from bohrbug.model.operation import READ, WRITE
+
+
+class _Service:
+    """Its thread is seen only by executions that let it run before the program ends."""
+
+    def __init__(self) -> None:
+        self.jobs: list[int] = [1]
+
+    def work(self) -> None:
+        assert self.jobs
+
+
+def _ends_before_its_thread_begins() -> None:
+    service = _Service()
+    threading.Thread(target=service.work, daemon=True).start()
+    service.jobs.clear()
+
+
+def _explored(**settings: object) -> bohrbug.Failure:
+    (failure,) = bohrbug.explore(
+        _ends_before_its_thread_begins,
+        executions=100,
+        seconds=None,
+        **settings,  # type: ignore[arg-type]
+    ).failures
+    return failure
+
+
+@pytest.mark.parametrize("strategy", ["auto", "dpor", "ipb", "pos", "rff", "random"])
+def test_a_cause_names_accesses_that_the_failure_was_the_first_to_show(strategy: str) -> None:
+    failure = _explored(strategy=strategy)
+    assert failure.cause is not None
+    kinds = [(each.first.kind, each.second.kind) for each in failure.cause.orderings]
+    assert kinds == [(WRITE, READ)]
+
+
+def test_they_are_steps_of_its_schedule() -> None:
+    failure = _explored()
+    assert {WRITE, READ} <= {operation.kind for operation in failure.trace.operations}
+    assert failure.confirmed == 3
+
+
+def test_a_schedule_that_is_not_minimised_stays_as_it_was_found() -> None:
+    failure = _explored(minimise=False, causes=0)
+    assert READ not in [operation.kind for operation in failure.trace.operations]
