@@ -274,9 +274,12 @@ class Findings:
             self._follow_up().explain(failure)
 
     def unexplained(self, signature: Signature) -> Failure | None:
-        """A failure for which no cause was found."""
+        """A failure whose cause, if one was found, says nothing of what the tasks do."""
+        # Loaded with the first failure.
+        from bohrbug.exploration.follow_up import is_explained
+
         failure = self.failures.get(signature)
-        return failure if failure is not None and failure.cause is None else None
+        return None if failure is None or is_explained(failure) else failure
 
     def show_in(self, trace: Trace, failure: Failure) -> None:
         """Show a failure in another execution, and examine it anew.

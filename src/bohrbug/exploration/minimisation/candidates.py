@@ -13,7 +13,9 @@ from bohrbug.model.history import events_of, history_of, pending_events
 from bohrbug.model.operation import (
     CHOOSE,
     CONTINUE,
+    END,
     RESUME,
+    ROOT,
     WAIT,
     WAKE,
     ResourceId,
@@ -95,9 +97,24 @@ def conflicting_pairs(trace: Trace) -> Iterator[tuple[Event, Event]]:
             of_tasks[event.task] = own
             if len(own) > 4 * NEIGHBOURS:
                 del own[: -2 * NEIGHBOURS]
-    for event in pending_events(trace).values():
+    pending = pending_events(trace)
+    for event in pending.values():
         for other in before(event, event.resource, event.kind.is_write):
             yield other, event
+    end = pending.get(ROOT)
+    if end is not None and end.kind is END:
+        yield from ((event, end) for event in _of_daemons(trace, events))
+
+
+def _of_daemons(trace: Trace, events: list[Event | None]) -> Iterator[Event]:
+    """What daemon threads did last: the end of the program would have ended them before that."""
+    done: dict[TaskId, list[Event]] = {}
+    for event in events:
+        info = trace.task_infos.get(event.task) if event is not None else None
+        if event is not None and info is not None and info.daemon:
+            done.setdefault(event.task, []).append(event)
+    for task in islice(reversed(done), MOST_TASKS):
+        yield from done[task][-NEIGHBOURS:]
 
 
 def _last_pairs(trace: Trace) -> deque[tuple[Event, Event]]:

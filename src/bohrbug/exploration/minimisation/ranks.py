@@ -26,7 +26,8 @@ from bohrbug.model.trio_runs import TrioRuns
 MOST_TIMEOUTS = 10
 """Timeouts of asyncio that may be told as what ended a wait: the last ones."""
 
-_LIFE = {SPAWN, BEGIN, END, JOIN}
+LIFE = frozenset({SPAWN, BEGIN, END, JOIN})
+"""Operations by which tasks begin and end: they say little of what these do."""
 
 Rank = tuple[int, int, int, int]
 """How well a pair serves an explanation, the smallest best."""
@@ -101,7 +102,7 @@ def rank_of(ordering: Ordering, history: History, length: int, hidden: int = 0) 
     here = length if second is None else second
     distance = here - (length if first is None else first)
     return (
-        sum(kind in _LIFE for kind in kinds) + 3 * hidden,
+        sum(kind in LIFE for kind in kinds) + 3 * hidden,
         sum(kind is RELEASE for kind in kinds),
         sum(not kind.is_data for kind in kinds),
         distance,
