@@ -60,7 +60,7 @@ def test_lock_cycle() -> None:
 
 def test_early_timeout() -> None:
     assert sentence(early_timeout().trace) == (
-        "It fails when the 0.5 s timeout of the get on Queue jobs at waiting.py:46 in task 0 "
+        "It fails when the 0.5 s timeout of the get from Queue jobs (waiting.py:46) in task 0 "
         "(MainThread, test_timeout) fires although task 0.1 (Thread-1, Queue.put) could still run."
     )
 

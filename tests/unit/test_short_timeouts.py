@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 import threading
 import time
 from collections.abc import Callable
@@ -24,6 +25,21 @@ def waiting_for(seconds: float) -> Callable[[], None]:
         thread.start()
         assert done.wait(seconds)
         thread.join()
+
+    return program
+
+
+def receiving_within(seconds: float) -> Callable[[], None]:
+    def program() -> None:
+        near, far = socket.socketpair()
+        with near, far:
+            near.settimeout(seconds)
+            thread = threading.Thread(target=far.send, args=(b"x",))
+            thread.start()
+            try:
+                near.recv(1)
+            finally:
+                thread.join()
 
     return program
 
@@ -132,3 +148,15 @@ def test_what_is_put_aside_does_not_hide_others() -> None:
 
     result = explored(program)
     assert [failure.outcome.exception for failure in result.failures] == ["AssertionError"]
+
+
+@pytest.mark.parametrize("timeouts", ["short", "early"])
+def test_a_short_timeout_of_a_socket_may_fire_early(timeouts: str) -> None:
+    (failure,) = explored(receiving_within(0.5), timeouts).failures
+    assert failure.outcome.exception == "TimeoutError"
+    assert failure.early_timeouts
+
+
+@pytest.mark.parametrize("timeouts", ["short", "early"])
+def test_a_long_one_is_for_a_peer_that_has_died(timeouts: str) -> None:
+    assert explored(receiving_within(1.5), timeouts).verdict.kind is VerdictKind.HOLDS

@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING
 from bohrbug.exploration.figures import RaceKey, Signature, race_key
 from bohrbug.exploration.learning import Learner
 from bohrbug.exploration.minimisation.budget import MOST_WITH_THE_GIL
-from bohrbug.exploration.options import ExploreOptions, is_long
+from bohrbug.exploration.options import ExploreOptions
 from bohrbug.exploration.platform import Platform
 from bohrbug.exploration.result import MOST_SURVEYED, Failure, Result
 from bohrbug.exploration.spending import Spending
 from bohrbug.model.conditions import Level
 from bohrbug.model.outcome import LONG_RUNS, TAKING, Outcome, OutcomeKind, Race
 from bohrbug.model.plan import Plan
+from bohrbug.model.standstill import is_long
 from bohrbug.model.trace import Trace
 
 if TYPE_CHECKING:

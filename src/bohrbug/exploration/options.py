@@ -15,15 +15,6 @@ from bohrbug.settings import OPTIONS, change_of_scope
 _wall = time.time
 
 
-LONG_STALL = 1.0
-"""Seconds for which a busy machine lets all other tasks stand still, at most (``short``)."""
-
-
-def is_long(stall: float) -> bool:
-    """Whether no machine is so busy that all other tasks stand still for so many seconds."""
-    return round(stall, 3) > LONG_STALL
-
-
 @dataclass(frozen=True, slots=True)
 class ExploreOptions:
     """Options of an exploration; the names are those of the command line and of pytest.
@@ -41,7 +32,7 @@ class ExploreOptions:
             choice; ``late``: only when nothing else can run; ``report``: as ``early``
             until a failure is found that needs it, which is reported but does not
             count as a failure, and from then on as ``late``; ``short``: such a failure counts
-            if no task had to stand still for longer than :data:`LONG_STALL`.
+            if no task had to stand still for long (:mod:`~bohrbug.model.standstill`).
         interpreter: ``free-threaded``: control may pass at any access; ``gil``:
             only where a build with the GIL can switch threads.
         entropy: ``same``: what the system gives at random, as ``os.urandom`` does, is the same in

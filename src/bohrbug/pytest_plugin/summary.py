@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from bohrbug.exploration.options import is_long
 from bohrbug.exploration.result import Failure, Result, VerdictKind
 from bohrbug.exploration.verdicts import CaveatKind
+from bohrbug.model.standstill import is_long
 from bohrbug.paths import DIRECTORY
 from bohrbug.report.headline import failure_headline
 from bohrbug.report.verdict import one_line_verdict

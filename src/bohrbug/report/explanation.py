@@ -86,12 +86,13 @@ def _timed_wait(
     if timer is not None:
         return f"the {seconds}timer of {task}, set{at}, fires"
     if operation.kind is JOIN:
-        what = f"join of task {operation.resource}"
-    else:
+        what = f"join of task {operation.resource}{names.at(operation)}"
+    elif operation.kind is WAKE:
         # A wake-up is how the model tells the end of what the program calls waiting.
-        verb = "wait" if operation.kind is WAKE else operation.kind.name
-        what = f"{verb} on {names.short_resource(operation.resource)}"
-    return f"the {seconds}timeout of the {what}{at} in {task} fires"
+        what = f"wait on {names.short_resource(operation.resource)}{names.at(operation)}"
+    else:
+        what = names.noun(operation)
+    return f"the {seconds}timeout of the {what} in {task} fires"
 
 
 def _preemption_clause(trace: Trace, story: Story, names: Names, mentioned: _Mentioned) -> str:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from bohrbug.exploration.options import is_long
 from bohrbug.exploration.result import MOST_SURVEYED, Failure, Interpreter
 from bohrbug.model.operation import Site
 from bohrbug.model.outcome import Access, Outcome, Race
 from bohrbug.model.site import site_of
+from bohrbug.model.standstill import is_long
 from bohrbug.paths import display_path, is_library_file
 from bohrbug.report.explanation import ends_waits_early
 from bohrbug.report.frames import program_frames, telling_frame

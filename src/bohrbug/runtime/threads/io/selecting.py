@@ -91,7 +91,7 @@ def _await_several(
             can_return,
             timeout,
             lambda: furthest(execution, wanted) if wanted else Reach.LOCAL,
-            is_safety_net=False,
+            may_end_early=True,
             watched=watched if wanted else None,
             kind=POLL,
             waits_on=lambda: wanted,

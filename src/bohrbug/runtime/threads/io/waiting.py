@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from bohrbug.model.operation import EXTERNAL, Kind
+from bohrbug.model.standstill import is_long
 from bohrbug.runtime.threads.arrivals import Watched
 from bohrbug.runtime.threads.children import settle_children
 from bohrbug.runtime.threads.execution import Execution
@@ -63,7 +64,7 @@ def wait_until(
     ready: Callable[[], bool],
     timeout: float | None,
     reach: Callable[[], Reach],
-    is_safety_net: bool = True,
+    may_end_early: bool = False,
     watched: Callable[[], Watched] | None = None,
     kind: Kind = EXTERNAL,
     waits_on: Callable[[], Iterable[int]] | None = None,
@@ -73,15 +74,16 @@ def wait_until(
     Parameters:
         waits_on: the descriptors that can make it true; ``None``: other things can.
         kind: what the task does.
-        is_safety_net: the timeout is there for a peer that has died, so that it
-            fires only when no task can run.
+        may_end_early: the timeout may fire while other tasks can run, however long it is.  A long
+            one of a socket is there for a peer that has died.
         watched: the descriptors that it becomes true by; ``None``: it takes something else.
     """
     now = ready()
     if now and execution.current.inside:
         return True
     where = Reach.NEAR if now else reach()
-    firing = TimeoutPolicy.LATE if is_safety_net else TimeoutPolicy.EARLY
+    is_early = may_end_early or (timeout is not None and not is_long(timeout))
+    firing = TimeoutPolicy.EARLY if is_early else TimeoutPolicy.LATE
     if where is Reach.FAR:
         firing = TimeoutPolicy.IN_REAL_TIME
     arrivals = None if now or watched is None else execution.outside.arrivals

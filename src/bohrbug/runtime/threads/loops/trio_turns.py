@@ -309,7 +309,7 @@ class TrioTurns:
             lambda: is_ready(number, READABLE),
             None if timeout < 0 else timeout,
             lambda: furthest(execution, watched) if watched else Reach.LOCAL,
-            is_safety_net=False,
+            may_end_early=True,
             watched=lambda: ((number, READABLE),),
             waits_on=lambda: watched,
         )

@@ -240,7 +240,7 @@ class LoopTurns:
             self._has_arrived if watched else self._was_called,
             seconds,
             lambda: self._reach(watched),
-            is_safety_net=False,
+            may_end_early=True,
             watched=lambda: watched_by(self.loop._selector),
             waits_on=self._watched,
         )
