@@ -160,3 +160,59 @@ def test_a_short_timeout_of_a_socket_may_fire_early(timeouts: str) -> None:
 @pytest.mark.parametrize("timeouts", ["short", "early"])
 def test_a_long_one_is_for_a_peer_that_has_died(timeouts: str) -> None:
     assert explored(receiving_within(1.5), timeouts).verdict.kind is VerdictKind.HOLDS
+
+
+def _guarded(seconds: float) -> Callable[[], None]:
+    """Waits with a guard of five seconds first, then within so many seconds."""
+
+    def program() -> None:
+        ready, done = threading.Event(), threading.Event()
+
+        def work() -> None:
+            ready.set()
+            done.set()
+
+        thread = threading.Thread(target=work)
+        thread.start()
+        in_time = [ready.wait(5)]
+        if in_time[0]:
+            in_time.append(done.wait(seconds))
+        thread.join()
+        assert all(in_time), in_time
+
+    return program
+
+
+def test_a_guard_that_is_set_aside_hides_no_shorter_timeout() -> None:
+    result = explored(_guarded(0.5))
+    assert ["[False]" in failure.outcome.message for failure in result.untimely] == [True]
+    (failure,) = result.failures
+    assert "[True, False]" in failure.outcome.message
+
+
+def test_nor_does_it_let_longer_ones_count() -> None:
+    result = explored(_guarded(2))
+    assert not result.failures
+    assert any("more than a second early" in caveat for caveat in result.verdict.caveats)
+    assert not explored(_guarded(2), "report").failures
+
+
+def _waiting_beside(seconds: float) -> Callable[[], None]:
+    """Two sleeps of which the one that ends first must be the shorter one, behind a guard."""
+
+    def program() -> None:
+        ready = threading.Event()
+        setter = threading.Thread(target=ready.set)
+        setter.start()
+        assert ready.wait(5)
+        sleeping_beside(seconds)()
+        setter.join()
+
+    return program
+
+
+@pytest.mark.parametrize(("seconds", "count"), [(0.5, 1), (1.5, 0)])
+def test_who_waits_longer_may_be_first_where_that_is_soon(seconds: float, count: int) -> None:
+    result = explored(_waiting_beside(seconds))
+    assert len(result.failures) == count
+    assert result.untimely

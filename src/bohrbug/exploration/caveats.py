@@ -101,11 +101,17 @@ class Caveats:
             if kind is OutcomeKind.LIVELOCK:
                 self.hung = self.hung or f"an execution did not end, but its replay did: {words}"
 
-    def note_untimely(self, outcome: Outcome) -> None:
-        """A failure that needs a timeout or a sleep to end early, which no longer happens."""
+    def note_untimely(self, outcome: Outcome, is_by_far: bool) -> None:
+        """A failure that needs a timeout or a sleep to end early, which no longer happens.
+
+        Parameters:
+            outcome: of the failure.
+            is_by_far: those that end only a little early still do.
+        """
         what = outcome.message or outcome.kind.value
+        early = "more than a second early" if is_by_far else "while other tasks could still run"
         words = (
-            "the test fails if a timeout or a sleep ends while other tasks could still run"
-            f" ({what}); explored without that from then on"
+            f"the test fails if a timeout or a sleep ends {early} ({what}); explored without that "
+            "from then on"
         )
         self.notes.append(Caveat(words, CaveatKind.UNTIMELY))

@@ -185,7 +185,7 @@ class Explorer:
         self.caveats.note_unconfirmed(kind for kind, *_ in self.findings.unconfirmed)
         untimely = [failure.outcome for failure in result.untimely]
         for outcome in (untimely or self.findings.untimely_once)[:1]:
-            self.caveats.note_untimely(outcome)
+            self.caveats.note_untimely(outcome, self.options.timeouts == "short")
         result.races = list(self.findings.races.values())
         result.unconfirmed = self.directing.unconfirmed
         result.interrupted = self.is_interrupted

@@ -99,7 +99,7 @@ class Findings:
             failure.plan = failure.plan.under(replace(conditions, points=points))
             if is_untimely:
                 self._result.untimely.append(failure)
-                self._learner.forbid_early_timeouts()
+                self._learner.conditions = self._options.after_setting_aside(conditions)
                 continue
             self._result.failures.append(failure)
             race = failure.outcome.race
@@ -238,7 +238,7 @@ class Findings:
                 if self._would_put_aside(trace) and trace.fired_early():
                     # It counts only if it also happens without early timeouts.
                     self.untimely_once.append(trace.outcome)
-                    self._forbid_early_timeouts()
+                    self._let_timeouts_be_late()
                 else:
                     self.not_confirmed(signature)
                 return
@@ -309,10 +309,10 @@ class Findings:
         if failure.early_timeouts:
             return True
         plan = failure.plan
-        if plan.conditions.late_timeouts or not any(failure.trace.timed):
+        late = self._options.after_setting_aside(plan.conditions)
+        if late == plan.conditions or not any(failure.trace.timed):
             return False
-        late = plan.under(replace(plan.conditions, late_timeouts=True))
-        return not self.reproduces(late, failure.outcome.signature())
+        return not self.reproduces(plan.under(late), failure.outcome.signature())
 
     def _put_aside(self, failure: Failure) -> None:
         """Set aside a failure that needs a timeout to fire early; go on without such timeouts.
@@ -323,10 +323,11 @@ class Findings:
         self._result.untimely.append(failure)
         # The same failure without early timeouts would count.
         del self.failures[failure.outcome.signature()]
-        self._forbid_early_timeouts()
+        self._let_timeouts_be_late()
 
-    def _forbid_early_timeouts(self) -> None:
-        self._learner.forbid_early_timeouts()
+    def _let_timeouts_be_late(self) -> None:
+        learner = self._learner
+        learner.conditions = self._options.after_setting_aside(learner.conditions)
         self.rules_changed = True
 
     def kept(self) -> list[tuple[Failure, bool]]:

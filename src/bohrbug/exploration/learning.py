@@ -135,10 +135,6 @@ class Learner:
 
     # -- conditions ----------------------------------------------------------------------
 
-    def forbid_early_timeouts(self) -> None:
-        """From now on, let timeouts fire only where nothing else can run."""
-        self.conditions = replace(self.conditions, late_timeouts=True)
-
     def note_pass(self, steps: int) -> None:
         """An execution of so many steps has passed: one that is far longer will never end."""
         if self.longest_passed < steps < self.conditions.max_steps:

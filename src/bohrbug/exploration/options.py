@@ -6,10 +6,11 @@ import os
 import sys
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TypedDict
 
 from bohrbug.model.conditions import SC, Conditions
+from bohrbug.model.standstill import LONG_STALL
 from bohrbug.settings import OPTIONS, change_of_scope
 
 _wall = time.time
@@ -131,6 +132,16 @@ class ExploreOptions:
             max_steps=self.max_steps,
             memory=self.memory,
         )
+
+    def after_setting_aside(self, conditions: Conditions) -> Conditions:
+        """Under which executions go on, once a failure does not count as a timeout was early.
+
+        Parameters:
+            conditions: those before.
+        """
+        if self.timeouts == "short":
+            return replace(conditions, most_stall=LONG_STALL)
+        return replace(conditions, late_timeouts=True)
 
 
 class Keywords(TypedDict, total=False):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any
@@ -50,6 +51,8 @@ class Conditions:
         points: the data accesses that are scheduling points.
         late_timeouts: a timeout fires only when no task is enabled; otherwise that it fires is a
             choice.
+        most_stall: seconds for which all other tasks may have to stand still for a timeout to fire
+            early; a timeout for which they would have to longer is late.
         gil: control passes only where a build of Python with the GIL can switch threads.
         max_steps: steps after which the execution is ended as a livelock.
         origin: names the process; part of the ids of objects older than the execution, which
@@ -61,6 +64,7 @@ class Conditions:
 
     points: frozenset[PlaceKey] = frozenset()
     late_timeouts: bool = False
+    most_stall: float = math.inf
     gil: bool = False
     max_steps: int = 300_000
     origin: str = ""

@@ -6,6 +6,6 @@ LONG_STALL = 1.0
 """Seconds for which a busy machine lets all other tasks stand still, at most."""
 
 
-def is_long(stall: float) -> bool:
+def is_long(stall: float, limit: float = LONG_STALL) -> bool:
     """Whether no machine is so busy that all other tasks stand still for so many seconds."""
-    return round(stall, 3) > LONG_STALL
+    return round(stall, 3) > limit

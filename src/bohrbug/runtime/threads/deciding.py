@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -11,6 +12,7 @@ from bohrbug.model.operation import CHOOSE, Operation
 from bohrbug.model.outcome import Divergence, Uncontrolled
 from bohrbug.model.plan import Choice, NonPreemptive, Plan, Policy
 from bohrbug.model.site import site_of
+from bohrbug.model.standstill import is_long
 from bohrbug.paths import path_in_notes
 from bohrbug.runtime.policies import Asked, Decider, decider_for, earliest
 from bohrbug.runtime.threads import control
@@ -60,6 +62,7 @@ class Deciding:
         "_last_ids",
         "_late_firing",
         "_late_timeouts",
+        "_most_stall",
         "_non_preemptive",
         "_passed_over",
         "_prefix",
@@ -125,6 +128,7 @@ class Deciding:
         self._non_preemptive = isinstance(plan.policy, NonPreemptive)
         self._decider = decider_for(plan.policy, self.trace.effects, ask)
         self._late_timeouts = plan.conditions.late_timeouts
+        self._most_stall = plan.conditions.most_stall
         # Whether a task has waited, or waits, with a timeout that may not fire early.
         self._late_firing = False
         # The options of the last step, which are usually those of the next one.
@@ -225,7 +229,7 @@ class Deciding:
                     timed = []
                 elif timed and (self._late_firing or self.outside.alarm_set):
                     timed = self.outside.firing_early(timed)
-                return enabled, timed, sleeping
+                return enabled, self._without_long_stalls(timed, self.clock.now), sleeping
             if timed:
                 first = earliest(timed)
                 can_fire = self.outside.pass_time(timed, first)
@@ -234,9 +238,20 @@ class Deciding:
                 if can_fire is not None:
                     if self._late_timeouts or self._times_passed_over(first) >= MOST_PASSED_OVER:
                         can_fire = [first]
-                    return enabled, list(can_fire), sleeping
+                    # Nobody can go on, so time passes anyway up to the first of them.
+                    assert first.deadline is not None
+                    idle_until = max(self.clock.now, first.deadline)
+                    can_fire = self._without_long_stalls(list(can_fire), idle_until)
+                    return enabled, can_fire, sleeping
             elif not self._stuck():
                 return None
+
+    def _without_long_stalls(self, timed: list[Task], now: float) -> list[Task]:
+        """The tasks whose timeouts fire at a moment, or soon enough after it."""
+        most = self._most_stall
+        if most == math.inf:
+            return timed
+        return [task for task in timed if not is_long(task.deadline - now, most)]  # type: ignore[operator]
 
     def _is_turn_over(self, step: int, running: Task, enabled: list[Task]) -> bool:
         """Whether the running task has to yield, because it spins or has used its time slice."""
