@@ -3,16 +3,26 @@
 from __future__ import annotations
 
 import concurrent.futures
+import copy
+import inspect
+import logging
 import os
+import pickle
 import random
+import select
+import threading
 import time
-from types import FunctionType
+from types import BuiltinFunctionType, FunctionType, ModuleType
 from typing import Any
 
+import pytest
+
 import bohrbug
+from bohrbug.accelerator import native
 from bohrbug.exploration.options import ExploreOptions
-from bohrbug.model.operation import PUT, SHUTDOWN
+from bohrbug.model.operation import PUT, SHUTDOWN, SLEEP
 from bohrbug.model.plan import Plan
+from bohrbug.model.site import site_of
 from bohrbug.platforms.threads.platform import runtime_of
 from bohrbug.runtime.threads.installation import _ALL
 from bohrbug.runtime.threads.patches import Patches
@@ -52,6 +62,79 @@ def test_no_function_that_is_replaced_tells_of_us() -> None:
         and (replacement.__module__ or "").startswith("bohrbug")
     }
     assert names == set()
+
+
+@pytest.mark.skipif(native is None, reason="without the accelerator they are functions in Python")
+def test_what_replaces_a_function_in_c_does_not_bind_either() -> None:
+    """Whatever is added later to what we replace: classes hold such functions."""
+    for patches in _ALL:
+        patches.prepare()
+    binding = {
+        f"{owner.__name__}.{name}"
+        for patches in _ALL
+        for owner, name, replacement in patches.pairs()
+        if isinstance(owner, ModuleType)
+        and type(vars(owner).get(name)) is BuiltinFunctionType
+        and hasattr(type(replacement), "__get__")
+    }
+    assert binding == set()
+
+
+class Holder:
+    clock = time.monotonic
+    sleep = time.sleep
+    identity = threading.get_ident
+    convert = time.localtime
+
+
+def test_replaced_functions_know_the_place_that_calls_them() -> None:
+    def test() -> None:
+        time.sleep(1)
+        raise LookupError
+
+    (failure,) = bohrbug.explore(test, executions=2, seconds=None).failures
+    places = [site_of(each.place) for each in failure.trace.operations if each.kind is SLEEP]
+    assert [place.function for place in places if place is not None] == [test.__qualname__]
+
+
+@pytest.mark.skipif(native is None, reason="without the accelerator they are functions in Python")
+def test_classes_call_replaced_functions_through_their_objects() -> None:
+    def test() -> None:
+        class Later:
+            clock = time.monotonic
+            sleep = time.sleep
+            identity = threading.get_ident
+            convert = time.localtime
+
+        for holder in (Holder(), Later()):
+            began = holder.clock()
+            holder.sleep(1)
+            assert holder.clock() - began >= 1
+            assert holder.identity() == threading.get_ident()
+            assert holder.convert(0.0) == time.localtime(0.0)
+        record = logging.LogRecord("name", logging.INFO, __file__, 1, "message", (), None)
+        assert logging.Formatter("%(asctime)s").format(record)
+
+    assert bohrbug.explore(test, executions=2).failures == []
+
+
+@pytest.mark.skipif(native is None, reason="without the accelerator they are functions in Python")
+def test_a_replaced_function_is_shown_and_pickled_and_inspected_as_it_was() -> None:
+    def looks() -> list[tuple[str, str, bool]]:
+        found = []
+        for function in (time.sleep, time.localtime, select.select, os.urandom):
+            assert pickle.loads(pickle.dumps(function)) is function
+            assert copy.deepcopy(function) is function
+            try:
+                signature = str(inspect.signature(function))
+            except ValueError as error:
+                signature = str(error)
+            found.append((repr(function), signature, inspect.isbuiltin(function)))
+        return found
+
+    natively, seen = looks(), []
+    bohrbug.explore(lambda: seen.append(looks()), executions=1)
+    assert seen == [natively]
 
 
 def test_under_control_time_sleep_has_its_names() -> None:

@@ -180,7 +180,7 @@ def test_time_machine_finds_the_functions_in_c(
     def attempt() -> tuple[str, bool]:
         sys.modules.pop("_time_machine", None)
         kind: str = importlib.import_module("_time_machine").kind
-        return kind, isinstance(time.time, types.BuiltinFunctionType)
+        return kind, type(time.time) is types.BuiltinFunctionType
 
     assert values(attempt, 1) == {("builtin_function_or_method", False)}
     del sys.modules["_time_machine"]

@@ -1,6 +1,6 @@
 /* Calling a function in Python as if it were in C: without a frame of its own in tracebacks.
  *
- * See bohrbug/runtime/threads/made_code.py. Programs look behind the frame that calls ``exec``:
+ * See bohrbug/runtime/threads/replacement.py. Programs look behind the frame that calls ``exec``:
  * the next one of a traceback is that of the code that was executed.
  */
 #include "accelerator.h"
@@ -32,7 +32,10 @@ call_without_frame(PyObject *Py_UNUSED(module), PyObject *const *arguments, Py_s
         PyErr_SetString(PyExc_TypeError, "called without what stands for the function");
         return NULL;
     }
-    PyObject *function = PyObject_GetAttrString(arguments[0], "_function");
+    static PyObject *name;
+    if (name == NULL && (name = PyUnicode_InternFromString("_function")) == NULL)
+        return NULL;
+    PyObject *function = PyObject_GetAttr(arguments[0], name);
     if (function == NULL)
         return NULL;
     PyObject *result = PyObject_Vectorcall(function, arguments + 1, (size_t)count - 1, keywords);

@@ -17,7 +17,7 @@ from typing import Any
 from bohrbug.accelerator import native
 from bohrbug.runtime.threads.control import controlled
 from bohrbug.runtime.threads.patches import Patches
-from bohrbug.runtime.threads.replacement import Function
+from bohrbug.runtime.threads.replacement import FramelessFunction
 
 patches = Patches()
 
@@ -29,17 +29,6 @@ follow: Follow | None = None
 _FUTURES = 0
 for _name in __future__.all_feature_names:
     _FUTURES |= getattr(__future__, _name).compiler_flag
-
-
-class _Executing(Function):
-    """Stands for ``exec`` or ``eval`` without a frame of its own in tracebacks.
-
-    Programs leave out the frame that executes something, and expect what was executed behind it
-    (``code.InteractiveInterpreter``, Jinja).
-    """
-
-    if native is not None:
-        __call__ = native.without_frame()
 
 
 def _standing_for(original: Any, mode: str) -> Callable[..., Any]:
@@ -76,7 +65,7 @@ def _standing_for(original: Any, mode: str) -> Callable[..., Any]:
         return original(source, namespace, local, **given)
 
     if native is not None:
-        return _Executing(run, original)
+        return FramelessFunction(run, original)
     for attribute in ("__name__", "__qualname__", "__doc__", "__module__"):
         setattr(run, attribute, getattr(original, attribute))
     return run

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from types import FunctionType
+from types import BuiltinFunctionType, FunctionType, ModuleType
 from typing import Any, TypeVar
+
+from bohrbug.accelerator import native
+from bohrbug.runtime.threads.replacement import FramelessFunction
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
@@ -22,10 +25,14 @@ class Patches:
         """Replace ``owner.name`` while installed, by a function that is called like it.
 
         Programs look at names: tracers call a span after ``__module__`` and ``__qualname__``.
+        And classes keep functions in C (``converter = time.localtime``), which don't bind.
         """
         original = getattr(owner, name, None)
         if isinstance(replacement, FunctionType) and _is_ours(replacement) and callable(original):
             _take_names(replacement, original)
+        is_in_c = type(original) is BuiltinFunctionType and isinstance(owner, ModuleType)
+        if is_in_c and type(replacement) is FunctionType and native is not None:
+            replacement = FramelessFunction(replacement, original)
         self._wanted.append((owner, name, replacement))
 
     def method(self, owner: Any, name: str) -> Callable[[_Function], _Function]:

@@ -7,6 +7,8 @@ from collections.abc import Callable
 from types import BuiltinFunctionType
 from typing import Any
 
+from bohrbug.accelerator import native
+
 
 class Function:
     """A replacement of a C function: like one, and unlike a Python one, it does not bind.
@@ -17,10 +19,16 @@ class Function:
 
     def __init__(self, function: Callable[..., Any], original: Any) -> None:
         functools.update_wrapper(self, original)
+        # It would become one to this very object, which ``inspect`` would follow without an end.
+        del vars(self)["__wrapped__"]
+        # For ``inspect.signature``; the second says that the first names a module.
+        self.__text_signature__ = getattr(original, "__text_signature__", None)
+        self.__self__ = getattr(original, "__self__", None)
         self._class = BuiltinFunctionType if type(original) is BuiltinFunctionType else Function
         # References to the original itself become some to what stands for it.
         self.identity_of_original = id(original)
         self._function = function
+        self._text, self._name = repr(original), str(getattr(original, "__qualname__", ""))
         # What the function keeps of the originals is its own, see ``Installation``.
         self.__closure__ = getattr(function, "__closure__", None)
 
@@ -35,3 +43,23 @@ class Function:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Call the replacement."""
         return self._function(*args, **kwargs)
+
+    def __repr__(self) -> str:
+        """As the original is shown."""
+        return self._text
+
+    def __reduce__(self) -> str:
+        """By its name, as functions are pickled and copied."""
+        return self._name
+
+
+class FramelessFunction(Function):
+    """The same without a frame of its own, neither in tracebacks nor for who looks at callers.
+
+    Programs leave out the frame that executes something, and expect what was executed behind it
+    (``code.InteractiveInterpreter``, Jinja); and replacements look for the place that calls them.
+    Only for where there is an accelerator.
+    """
+
+    if native is not None:
+        __call__ = native.without_frame()
