@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import math
 import queue
@@ -9,6 +10,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -483,3 +485,45 @@ def test_how_often_who_is_to_wake_up_was_passed_over_counts_for_one_wait() -> No
         assert execution._times_passed_over(sleeper) == 0
 
     assert bohrbug.explore(passes_over, executions=1).failures == []
+
+
+def test_tasks_that_receive_data_and_look_at_the_clock_do_not_spin() -> None:
+    """What they have got is in no variable that is looked at."""
+
+    class Reader:
+        def __init__(self, reader: Any) -> None:
+            self.reader = reader
+            self.counts = [[0]]
+
+        async def read(self) -> bytes:
+            time.monotonic()
+            data: bytes = await self.reader.read(1024)
+            self.counts[0][0] += len(data)
+            return data
+
+    async def copy(reader: Reader) -> None:
+        while True:
+            data = await reader.read()
+            if not data:
+                break
+
+    async def serve(_reader: Any, writer: Any) -> None:
+        for _ in range(400):
+            writer.write(b"-" * 1024)
+            await writer.drain()
+            await asyncio.sleep(0)
+        writer.close()
+
+    async def client(address: Any) -> None:
+        reader, writer = await asyncio.open_connection(*address)
+        await copy(Reader(reader))
+        writer.close()
+
+    async def main() -> None:
+        server = await asyncio.start_server(serve, "127.0.0.1", 0)
+        async with asyncio.timeout(1):
+            await asyncio.gather(*[client(server.sockets[0].getsockname()) for _ in range(3)])
+        server.close()
+
+    result = bohrbug.explore(lambda: asyncio.run(main()), executions=1, timeouts="late")
+    assert result.failures == []

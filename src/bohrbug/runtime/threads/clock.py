@@ -73,6 +73,7 @@ class VirtualClock:
         jumps: how many timeouts have fired.
         is_real: whether it is the real time.
         readings: how often the program has read it since a timeout has fired.
+        transfers: how often something has been received from a socket.
     """
 
     is_real = False
@@ -89,12 +90,14 @@ class VirtualClock:
         "_step",
         "_stood",
         "_tasks",
+        "_transfers",
         "_yielding",
         "can_jump",
         "epoch",
         "jumps",
         "now",
         "readings",
+        "transfers",
     )
 
     def __init__(self, epoch: float) -> None:
@@ -115,6 +118,8 @@ class VirtualClock:
         self._beyond = self._first_step = 0
         self._stood: dict[TaskId, Standing] = {}
         self._comes_further = False
+        # What was received is in no variable that tells where a task stands.
+        self.transfers = self._transfers = 0
         self._glances = 0
         self._last_read = -1.0
 
@@ -200,8 +205,10 @@ class VirtualClock:
         if self._beyond % READINGS_PER_LOOK == 1:
             reader = execution.current.id
             stands = timeless(standing_here(in_step=True))
-            self._comes_further = self._stood.get(reader) != stands
-            self._stood[reader] = stands
+            self._comes_further = (
+                self._stood.get(reader) != stands or self.transfers != self._transfers
+            )
+            self._stood[reader], self._transfers = stands, self.transfers
         if self._comes_further:
             self._readings = IMPATIENT_AFTER
         return self._comes_further
@@ -249,10 +256,10 @@ class RealClock:
 
     is_real = True
 
-    __slots__ = ("_ahead", "can_jump", "jumps", "readings")
+    __slots__ = ("_ahead", "can_jump", "jumps", "readings", "transfers")
 
     def __init__(self) -> None:
-        self.jumps = self.readings = 0
+        self.jumps = self.readings = self.transfers = 0
         self.can_jump = False
         self._ahead = 0.0
 

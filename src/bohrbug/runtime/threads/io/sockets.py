@@ -85,7 +85,11 @@ def _wrap_reading(name: str) -> None:
             # Another task may have taken what there was.
             while blocking and not is_ready(self.fileno(), READABLE):
                 blocking = _prepare(self, _getframe(1), RECEIVE, flags)
-        return original(self, *args, **kwargs)
+        received = original(self, *args, **kwargs)
+        execution = controlled()
+        if execution is not None and received:
+            execution.clock.transfers += 1
+        return received
 
 
 def _receive_all(self: Any, size: int, flags: int, frame: Any) -> bytes:
