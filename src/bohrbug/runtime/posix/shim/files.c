@@ -37,7 +37,7 @@ static const char *const unchanging[] = {"/usr/", "/lib/", "/lib64/", "/proc/", 
 static bool is_unchanging(const char *path) {
     for (size_t i = 0; i < sizeof unchanging / sizeof *unchanging; i++)
         if (strncmp(path, unchanging[i], strlen(unchanging[i])) == 0)
-            return strncmp(path, "/dev/shm/", 9) != 0;
+            return strncmp(path, "/dev/shm/", 9) != 0 && strncmp(path, "/dev/mqueue/", 12) != 0;
     return false;
 }
 
@@ -249,10 +249,6 @@ ON_NAME(INSPECT, ssize_t, readlinkat, (int folder, const char *path, char *buffe
 ON_NAME(SET, int, unlink, (const char *path), AT_FDCWD, path, path)
 ON_NAME(SET, int, unlinkat, (int folder, const char *path, int flags), folder, path, folder, path, flags)
 ON_NAME(SET, int, remove, (const char *path), AT_FDCWD, path, path)
-ON_NAME(SET, int, link, (const char *old, const char *path), AT_FDCWD, path, old, path)
-ON_NAME(SET, int, linkat,
-        (int old_folder, const char *old, int folder, const char *path, int flags), folder, path, old_folder, old,
-        folder, path, flags)
 ON_NAME(SET, int, symlink, (const char *target, const char *path), AT_FDCWD, path, target, path)
 ON_NAME(SET, int, symlinkat, (const char *target, int folder, const char *path), folder, path, target, folder, path)
 ON_NAME(SET, int, mkdir, (const char *path, mode_t mode), AT_FDCWD, path, path, mode)
@@ -261,12 +257,26 @@ ON_NAME(SET, int, mkfifo, (const char *path, mode_t mode), AT_FDCWD, path, path,
 ON_NAME(SET, int, mkfifoat, (int folder, const char *path, mode_t mode), folder, path, folder, path, mode)
 ON_NAME(SET, int, rmdir, (const char *path), AT_FDCWD, path, path)
 
-/* One that changes what two names stand for is two operations. */
+/* One that depends on what two names stand for is two operations. */
 EXPORT int rename(const char *old, const char *path) {
     CALLED_BY_PROGRAM(rename, old, path);
     file_name_operation(SET, AT_FDCWD, old, SITE);
     file_name_operation(SET, AT_FDCWD, path, SITE);
     return REAL(rename)(old, path);
+}
+
+EXPORT int link(const char *old, const char *path) {
+    CALLED_BY_PROGRAM(link, old, path);
+    file_name_operation(INSPECT, AT_FDCWD, old, SITE);
+    file_name_operation(SET, AT_FDCWD, path, SITE);
+    return REAL(link)(old, path);
+}
+
+EXPORT int linkat(int old_folder, const char *old, int folder, const char *path, int flags) {
+    CALLED_BY_PROGRAM(linkat, old_folder, old, folder, path, flags);
+    file_name_operation(INSPECT, old_folder, old, SITE);
+    file_name_operation(SET, folder, path, SITE);
+    return REAL(linkat)(old_folder, old, folder, path, flags);
 }
 
 EXPORT int renameat(int old_folder, const char *old, int folder, const char *path) {
@@ -286,6 +296,7 @@ EXPORT int renameat2(int old_folder, const char *old, int folder, const char *pa
 #define TRUNCATES(name, ...) \
     { \
         CALLED_BY_PROGRAM(name, __VA_ARGS__); \
+        file_name_operation(INSPECT, AT_FDCWD, path, SITE); \
         file_operation_at(SET, AT_FDCWD, path, SITE); \
         return REAL(name)(__VA_ARGS__); \
     }

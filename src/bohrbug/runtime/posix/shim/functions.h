@@ -41,7 +41,7 @@
     /* barriers, once, semaphores */ \
     F(pthread_barrier_init) F(pthread_barrier_destroy) F(pthread_barrier_wait) \
     F(pthread_once) F(call_once) \
-    F(sem_init) F(sem_destroy) F(sem_open) F(sem_close) F(sem_wait) F(sem_trywait) \
+    F(sem_init) F(sem_destroy) F(sem_open) F(sem_unlink) F(sem_close) F(sem_wait) F(sem_trywait) \
     F(sem_timedwait) F(sem_clockwait) F(sem_post) F(sem_getvalue) \
     /* time, sleeping, yielding */ \
     F(sched_yield) F(sleep) F(usleep) F(nanosleep) F(clock_nanosleep) \
@@ -82,6 +82,7 @@
     F(flock) F(fcntl) F(fcntl64) F(lockf) F(msgsnd) F(msgrcv) F(semop) F(semtimedop) F(lockf64) \
     F(mq_open) F(__mq_open_2) F(mq_send) F(mq_timedsend) F(mq_receive) F(mq_timedreceive) \
     F(mq_getattr) F(mq_unlink) \
+    F(shm_open) F(shm_unlink) F(msgget) F(semget) F(shmget) F(msgctl) F(semctl) F(shmctl) F(shmat) F(shmdt) \
     F(__uflow) F(__underflow) F(fgetc) F(getc) F(fgetc_unlocked) F(fgets) F(fgets_unlocked) \
     F(fread) F(fread_unlocked) F(getdelim) F(__getdelim) F(getline) \
     F(fwrite) F(fwrite_unlocked) F(fputs) F(fputs_unlocked) F(puts) F(fputc) F(putc) \
@@ -105,6 +106,8 @@
     F(readdir) F(readdir64) F(rewinddir) F(closedir) F(scandir) F(scandir64) \
     F(sendfile) F(sendfile64) F(copy_file_range) F(fallocate) F(fallocate64) \
     F(preadv2) F(preadv64v2) F(pwritev2) F(pwritev64v2) F(statx) F(mkfifo) F(mkfifoat) F(renameat2) \
+    F(chmod) F(fchmod) F(fchmodat) F(chown) F(lchown) F(fchown) F(fchownat) \
+    F(utime) F(utimes) F(futimes) F(futimens) F(utimensat) \
     /* not modelled */ \
     F(aio_read) F(aio_read64) F(aio_write) F(aio_write64) F(aio_fsync) F(aio_fsync64) F(lio_listio) F(lio_listio64) \
     F(getaddrinfo_a) F(mq_notify) F(process_vm_readv) F(process_vm_writev) F(vmsplice) \

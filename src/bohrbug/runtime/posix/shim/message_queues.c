@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 
 #include "clock.h"
+#include "object_names.h"
 #include "real.h"
 #include "trying.h"
 
@@ -92,20 +93,20 @@ EXPORT mqd_t mq_open(const char *name, int flags, ...) {
         va_end(arguments);
     }
     CONTROLLED(mq_open, name, flags, mode, attributes);
-    perform(INSPECT, current_resource(), SITE);
+    object_opening(NAMES_OF_QUEUES, name, flags, SITE);
     return REAL(mq_open)(name, flags, mode, attributes);
 }
 
 /* As <mqueue.h> has it for programs whose arguments are checked. */
 EXPORT mqd_t __mq_open_2(const char *name, int flags) {
     CONTROLLED(__mq_open_2, name, flags);
-    perform(INSPECT, current_resource(), SITE);
+    object_opening(NAMES_OF_QUEUES, name, flags, SITE);
     return REAL(__mq_open_2)(name, flags);
 }
 
 EXPORT int mq_unlink(const char *name) {
     CONTROLLED(mq_unlink, name);
-    perform(INSPECT, current_resource(), SITE);
+    object_unlinking(NAMES_OF_QUEUES, name, SITE);
     return REAL(mq_unlink)(name);
 }
 

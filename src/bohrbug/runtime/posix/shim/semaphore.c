@@ -8,6 +8,7 @@
 #include "clock.h"
 #include "destroyed.h"
 #include "ending.h"
+#include "object_names.h"
 #include "real.h"
 #include "schedule.h"
 
@@ -81,7 +82,7 @@ EXPORT sem_t *sem_open(const char *name, int flags, ...) {
     }
     if (!controlled()) return REAL(sem_open)(name, flags, mode, value);
     GUARD;
-    perform(INSPECT, current_resource(), SITE);
+    object_opening(NAMES_OF_SEMAPHORES, name, flags, SITE);
     inside++;
     sem_t *semaphore = REAL(sem_open)(name, flags, mode, value);
     inside--;

@@ -14,6 +14,7 @@
 #define FILES 9
 #define FILE_NAMES 10
 #define STATES 11
+#define SYSTEM_V_KEYS 12
 
 struct call {
     /* What it gives, or -1 and EAGAIN, EACCES or ENOMSG as long as it would block. */
