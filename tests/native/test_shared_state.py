@@ -116,3 +116,26 @@ def test_what_a_process_does_at_its_end_is_a_condition_where_others_are_alive(
         result = explored(program, *joined, strategy="dfs", predict=0)
         assert result.verdict.kind is VerdictKind.HOLDS
         assert not result.verdict.conditions.taking
+
+
+OBJECTS = ("semaphore", "memory", "queue", "keys-semaphore", "keys-memory", "keys-queue")
+RIGHTS = ("rights", "rights-by-name")
+
+
+@pytest.mark.parametrize("what", [*OBJECTS, *RIGHTS])
+@pytest.mark.parametrize("strategy", ["dpor", "auto"])
+def test_names_are_shared_by_those_who_check_and_make_them(
+    native_build: Build, what: str, strategy: str
+) -> None:
+    program = native_build("object_names.c")
+    [failure] = explored(program, what, "checked", causes=0, strategy=strategy).failures
+    assert failure.outcome.kind is OutcomeKind.ASSERTION
+    result = explored(program, what, "at-once", causes=0, strategy=strategy)
+    assert not result.failures
+    assert result.verdict.kind is not VerdictKind.INCONCLUSIVE, result.verdict
+
+
+@pytest.mark.parametrize("what", OBJECTS)
+def test_a_name_may_be_taken_away_before_it_is_looked_up(native_build: Build, what: str) -> None:
+    [failure] = explored(native_build("object_names.c"), what, "removed", causes=0).failures
+    assert failure.outcome.kind is OutcomeKind.ASSERTION
