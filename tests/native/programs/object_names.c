@@ -21,7 +21,7 @@ static char name[64];
 static key_t key;
 static atomic_int makers;
 static const char *what;
-static bool at_once;
+static bool at_once, missed, exposed;
 
 static bool open_object(int flags) {
     struct mq_attr size = {.mq_maxmsg = 1, .mq_msgsize = 8};
@@ -59,7 +59,7 @@ static void *make_file(void *unused) {
 
 static void *look_at_file(void *unused) {
     struct stat status;
-    assert(stat(name, &status) < 0 || !(status.st_mode & 077));
+    exposed = stat(name, &status) == 0 && status.st_mode & 077;
     return unused;
 }
 
@@ -69,7 +69,7 @@ static void *remove_it(void *unused) {
 }
 
 static void *find_it(void *unused) {
-    assert(open_object(O_RDWR));
+    missed = !open_object(O_RDWR);
     return unused;
 }
 
@@ -89,12 +89,16 @@ int main(int argc, char **argv) {
     snprintf(name, sizeof name, "%s/bohrbug-names-%d", is_file ? "/tmp" : "", (int)getpid());
     if (is_file) {
         umask(0);
+        unlink(name);
         both(make_file, look_at_file);
         unlink(name);
+        assert(!exposed);
     } else if (!strcmp(argv[2], "removed")) {
         open_object(O_CREAT | O_RDWR);
         both(find_it, remove_it);
+        assert(!missed);
     } else {
+        remove_object();
         both(make, make);
         remove_object();
         assert(makers == 1);
