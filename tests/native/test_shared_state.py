@@ -17,7 +17,7 @@ Build = Callable[..., Path]
 
 HOOKED = ("-fsanitize=thread", "-fno-builtin")
 
-PROCESS_WIDE = ("folder", "path", "mask", "environment", "locale", "handler")
+PROCESS_WIDE = ("folder", "path", "mask", "environment", "locale", "handler", "inherited")
 FILES = ("position", "size", "name", "renamed", "content", "stream", "lines", "processes")
 STREAMS = ("numbers", "wide")
 FOLDERS = ("read-folder", "listed-folder")

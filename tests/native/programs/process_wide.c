@@ -1,17 +1,20 @@
 /* What all threads of a process share: each mode but the last is broken. */
 #include <assert.h>
+#include <fcntl.h>
 #include <locale.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 static const char *mode;
 static int guarded;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static volatile sig_atomic_t mine, theirs;
+static int opened = -1;
 
 static void count_mine(int number) { (void)number; mine++; }
 static void count_theirs(int number) { (void)number; theirs++; }
@@ -37,6 +40,9 @@ static void use(void) {
         signal(SIGUSR1, count_mine);
         raise(SIGUSR1);
         assert(mine == 1);
+    } else if (is("inherited")) {
+        opened = dup(0);
+        fcntl(opened, F_SETFD, FD_CLOEXEC);
     }
 }
 
@@ -46,6 +52,13 @@ static void disturb(void) {
     if (is("environment")) setenv("BETWEEN", "1", 1);
     if (is("locale")) setlocale(LC_ALL, "C");
     if (is("handler")) signal(SIGUSR1, count_theirs);
+    if (is("inherited")) {
+        int status;
+        pid_t child = fork();
+        /* A program that it began would have it. */
+        if (child == 0) _exit(opened >= 0 && fcntl(opened, F_GETFD) == 0);
+        assert(waitpid(child, &status, 0) == child && status == 0);
+    }
 }
 
 static void *run(void *what) {

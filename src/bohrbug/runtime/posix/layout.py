@@ -108,6 +108,7 @@ STATES = (
     "the signal handlers",
     "the numbers of descriptors",
     "the order of fences",
+    "the descriptors that new programs inherit",
 )
 """``enum process_state`` of ``shim/process_state.h``, in the words of reports."""
 

@@ -13,6 +13,7 @@
 #include "clock.h"
 #include "descriptor_numbers.h"
 #include "file_locks.h"
+#include "process_state.h"
 #include "real.h"
 #include "trying.h"
 
@@ -93,6 +94,8 @@ static long try_fcntl(const struct call *call) {
 static int control(int fd, int command, void *argument, uint64_t site) {
     bool makes = command == F_DUPFD || command == F_DUPFD_CLOEXEC;
     number_operation(makes ? SET : INSPECT, site);
+    /* A fork of another task may come before, and its child then lets a new program inherit the descriptor. */
+    if (command == F_SETFD) process_state_operation(SET, INHERITED_DESCRIPTORS, site);
     bool waits = command == F_SETLKW || command == F_OFD_SETLKW;
     if (!waits && command != F_SETLK && command != F_OFD_SETLK)
         return (int)number_used(fd, REAL(fcntl)(fd, command, argument));

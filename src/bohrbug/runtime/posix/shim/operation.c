@@ -1,6 +1,7 @@
 #include "operation.h"
 
 #include "descriptors.h"
+#include "process_state.h"
 #include "task.h"
 
 uint32_t kernel_of_life(const struct task *task) {
@@ -14,6 +15,8 @@ uint32_t kernel_of_life(const struct task *task) {
 
 uint32_t kernel_of_resource(const struct resource *resource) {
     if (resource->type == CHILDREN) return WRITES_KERNEL;
+    /* What a process has when it begins. */
+    if (resource->type == STATE) return (resource->address & 0xFF) == INHERITED_DESCRIPTORS ? READS_KERNEL : 0;
     return ON_DESCRIPTOR | (descriptor_is_any(resource) ? WRITES_KERNEL : READS_KERNEL);
 }
 

@@ -77,7 +77,7 @@ static inline uint32_t kernel_of(const struct task *task) {
     if (task->resource & TASK_BIT) return kernel_of_life(task);
     const struct resource *resource = &RESOURCES[task->resource];
     enum type type = (enum type)resource->type;
-    if (type == CHILDREN || type == DESCRIPTOR) return kernel_of_resource(resource);
+    if (type == CHILDREN || type == DESCRIPTOR || type == STATE) return kernel_of_resource(resource);
     return ends_waits((enum kind)task->kind, type) || task->cancellable ? READS_KERNEL : 0;
 }
 
