@@ -22,7 +22,7 @@ Build = Callable[..., Path]
 
 pytestmark = pytest.mark.fast
 
-MODES = ("twice", "after", "socket", "between")
+MODES = ("twice", "after", "socket", "between", "anew")
 
 
 @pytest.mark.parametrize("mode", MODES)
