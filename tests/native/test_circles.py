@@ -12,6 +12,9 @@ from bohrbug.exploration.result import Result
 from bohrbug.model.outcome import OutcomeKind
 from bohrbug.platforms.posix.command import Command
 from bohrbug.platforms.posix.exploring import native_explorer
+from bohrbug.report.deadlock import cycle_in_words
+from bohrbug.report.naming import Names
+from bohrbug.report.text import failure_text
 from tests.native.exploring import explored
 from tests.native.test_command_line import bohrbug
 
@@ -34,6 +37,19 @@ def test_a_circle_is_a_deadlock_whatever_others_do(
 def test_who_waits_for_itself_is_in_a_deadlock(native_build: Build) -> None:
     [failure] = explored(native_build("circles.c"), "itself", "ends", causes=0).failures
     assert failure.outcome.kind is OutcomeKind.DEADLOCK
+
+
+def test_a_reader_waits_behind_the_writer_that_is_let_in_first(native_build: Build) -> None:
+    [failure] = explored(native_build("circles.c"), "behind", "ends", causes=0).failures
+    assert failure.outcome.kind is OutcomeKind.DEADLOCK
+    assert len(failure.outcome.cycle) == 2
+    text = cycle_in_words(failure.outcome, Names(failure.trace))
+    assert text.startswith("Task 0.1 (reads_twice) holds reader-writer lock ")
+    assert ", behind task 0.2 (writes), which waits for reader-writer lock " in text
+    assert text.endswith(", held by task 0.1.")
+    drawn = failure_text(failure, color=False)
+    assert "behind task 0.2, which comes first" in drawn
+    assert "held by task 0.2" not in drawn
 
 
 def explored_freely(program: Path, *arguments: str, **expected: object) -> Result:

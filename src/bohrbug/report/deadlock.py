@@ -14,6 +14,7 @@ from bohrbug.model.operation import (
     PUT,
     RESULT,
     WAIT,
+    Operation,
     ResourceId,
     Site,
     TaskId,
@@ -122,30 +123,46 @@ def chain_in_words(chain: Sequence[BlockedTask], names: Names) -> str:
     first = waiting = chain[0]
     text = f"Task {names.task(first.task)} {_holding(first, names)}{waits_in_words(first, names)}"
     for blocked in chain[1:]:
-        text += f"{held_by_in_words(waiting, blocked.task, blocked.holding, names)}, which "
-        text += waits_in_words(blocked, names)
+        text += held_by_in_words(waiting, blocked.task, blocked.holding, blocked.operation, names)
+        text += f", which {waits_in_words(blocked, names)}"
         waiting = blocked
     return text
 
 
 def held_by_in_words(
-    waiting: BlockedTask, holder: TaskId, holding: Sequence[Held], names: Names
+    waiting: BlockedTask,
+    holder: TaskId,
+    holding: Sequence[Held],
+    pending: Operation | None,
+    names: Names,
 ) -> str:
     """Who holds what a task waits for, at the end of a sentence on that: ``, held by task 0.1``.
+
+    Or who comes first where nobody who holds it keeps the task out: a writer that waits, too.
 
     Parameters:
         waiting: the task that waits.
         holder: the task that it waits for.
         holding: what that one holds.
+        pending: what that one is about to do.
         names: of what it speaks.
     """
     if names.is_for_an_end(waiting.operation):
         return ""
+    if _comes_first(waiting, holding, pending):
+        return f", behind task {names.task(holder)}"
     taken = _taken_at(holding, waiting.operation.resource, names)
     who = names.task(holder)
     if taken and who.endswith(")"):
         return f", held by task {who[:-1]}; {taken.removeprefix(' (')}"
     return f", held by task {who}{taken}"
+
+
+def _comes_first(waiting: BlockedTask, holding: Sequence[Held], pending: Operation | None) -> bool:
+    """Whether who keeps a task out does not hold what this waits for, and waits for it, too."""
+    resource = waiting.operation.resource
+    is_held = any(held.resource == resource for held in holding)
+    return not is_held and pending is not None and pending.resource == resource
 
 
 def alone_in_words(blocked: BlockedTask, names: Names, type: str) -> str:
@@ -220,6 +237,8 @@ def held_in_words(
         if held.resource == operation.resource and held.acquired is not None:
             words = f"held by task {holder.task}, taken at {names.place(held.acquired)}"
             return words, held.acquired
+    if _comes_first(waiting, holder.holding, holder.operation):
+        return f"behind task {holder.task}, which comes first", None
     return f"held by task {holder.task}", None
 
 

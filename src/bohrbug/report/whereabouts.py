@@ -194,13 +194,13 @@ def _chain(at: Whereabouts, standing: Standing) -> tuple[list[BlockedTask], Stan
 
 def _held_by(waiting: BlockedTask, last: Standing, first: TaskId, names: Names) -> str:
     if last.task == waiting.task:
-        taken = held_by_in_words(waiting, last.task, last.holding, names)
+        taken = held_by_in_words(waiting, last.task, last.holding, last.operation, names)
         _, _, where = taken.partition("taken at ")
         return ", which it holds itself" + (f" (taken at {where.rstrip(')')})" if where else "")
     if last.task == first:
         # Where it took it was said at the beginning.
         return "" if names.is_for_an_end(waiting.operation) else f", held by task {first}"
-    return held_by_in_words(waiting, last.task, last.holding, names)
+    return held_by_in_words(waiting, last.task, last.holding, last.operation, names)
 
 
 def _without_holder(at: Whereabouts, waiting: BlockedTask, names: Names) -> str:

@@ -1,4 +1,5 @@
 /* Tasks that wait for each other for ever, while others go on. */
+#define _GNU_SOURCE
 #include <poll.h>
 #include <pthread.h>
 #include <sched.h>
@@ -55,6 +56,35 @@ static void *one_then_reads(void *unused) {
     return unused;
 }
 
+static void *reads_twice(void *lock) {
+    pthread_rwlock_rdlock(lock);
+    pthread_rwlock_rdlock(lock);
+    pthread_rwlock_unlock(lock);
+    pthread_rwlock_unlock(lock);
+    return NULL;
+}
+
+static void *writes(void *lock) {
+    pthread_rwlock_wrlock(lock);
+    pthread_rwlock_unlock(lock);
+    return NULL;
+}
+
+/* A writer that waits keeps readers out, also one that reads already. */
+static void *behind_a_writer(void *unused) {
+    pthread_rwlockattr_t attributes;
+    pthread_rwlockattr_init(&attributes);
+    pthread_rwlockattr_setkind_np(&attributes, PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP);
+    pthread_rwlock_t lock;
+    pthread_rwlock_init(&lock, &attributes);
+    pthread_t reader, writer;
+    if (pthread_create(&reader, NULL, reads_twice, &lock)) abort();
+    if (pthread_create(&writer, NULL, writes, &lock)) abort();
+    pthread_join(reader, NULL);
+    pthread_join(writer, NULL);
+    return unused;
+}
+
 static void start(pthread_t *thread, void *(*function)(void *)) {
     if (pthread_create(thread, NULL, function, NULL)) abort();
 }
@@ -71,6 +101,8 @@ int main(int argc, char **argv) {
     } else if (strcmp(what, "readers") == 0) {
         start(&a, writes_then_one);
         start(&b, one_then_reads);
+    } else if (strcmp(what, "behind") == 0) {
+        behind_a_writer(NULL);
     } else if (strcmp(what, "itself") == 0) {
         pthread_mutex_lock(&one);
         start(&b, needs_one);

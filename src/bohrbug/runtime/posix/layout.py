@@ -163,8 +163,8 @@ TYPES = (
 RWLOCK = TYPES.index("reader-writer lock")
 FUTEX = TYPES.index("futex")
 
-ALWAYS = 0
-"""The first of ``enum condition``: nothing to wait for."""
+ALWAYS, READABLE, WRITABLE = 0, 3, 4
+"""Of ``enum condition``: nothing to wait for; to read; to write."""
 
 (
     NON_PREEMPTIVE,

@@ -225,7 +225,21 @@ class Reading(Naming):
         alone = record.resource == layout.TASK_BIT | task
         if record.condition == layout.ALWAYS or record.kind == _WAKE or alone:
             return []
+        writers = self._waiting_writers(record.resource)
+        if record.condition == layout.READABLE and writers:
+            # Readers have it, or it is free: a writer is let in first.
+            return writers
         return self.holders_of(record.resource)
+
+    def _waiting_writers(self, number: int) -> list[int]:
+        """Indices of the tasks that wait to write, of a reader-writer lock that nobody writes."""
+        if number & layout.TASK_BIT or self.resources[number].owner.task < layout.OUTSIDE:
+            return []
+        return [
+            task
+            for task in self.alive()
+            if self.tasks[task].condition == layout.WRITABLE and self.tasks[task].resource == number
+        ]
 
     def _locked_before_fork(self, number: int) -> Abandoned | None:
         """Where a lock was taken that a process has a locked copy of, but not its holder."""
