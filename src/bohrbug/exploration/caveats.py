@@ -83,10 +83,16 @@ class Caveats:
         if words not in self.notes:
             self.notes.append(Caveat(words, CaveatKind.GIVEN_UP))
 
-    def note_unrepeatable(self, message: str) -> None:
-        """A failure was seen that means nothing, as the test can't be executed again and again."""
+    def note_unrepeatable(self, message: str, fails_when_repeated: bool) -> None:
+        """A failure was seen that means nothing, as the test can't be executed again and again.
+
+        Parameters:
+            message: says so.
+            fails_when_repeated: it has only been executed once more, by the same schedule.
+        """
         self.hung = message
-        self.notes.append(Caveat(message, CaveatKind.UNCONFIRMED))
+        kind = CaveatKind.HANG if fails_when_repeated else CaveatKind.UNCONFIRMED
+        self.notes.append(Caveat(message, kind))
 
     def note_unconfirmed(self, kinds: Iterable[object]) -> None:
         """Failures were seen, and their replays did not fail.

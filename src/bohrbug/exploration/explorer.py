@@ -569,7 +569,9 @@ class Explorer:
         """
         self.findings.note_failure(trace, is_counted=is_counted)
         if self.findings.unrepeatable:
-            self.caveats.note_unrepeatable(self.findings.unrepeatable)
+            self.caveats.note_unrepeatable(
+                self.findings.unrepeatable, self.findings.fails_when_repeated
+            )
         self.keep_findings()
 
     def keep_findings(self) -> None:

@@ -79,6 +79,8 @@ class Findings:
         self._passes_undisturbed = False
         # Why the test can't be executed again and again, if it can't; then nothing more is found.
         self.unrepeatable = ""
+        # Its very schedule shows that: no other one, which may have a bug, was seen to fail first.
+        self.fails_when_repeated = False
 
     def restore(
         self,
@@ -248,6 +250,7 @@ class Findings:
             if not again.uncontrolled.counts.get(TAKING + LONG_RUNS):
                 undisturbed = again.outcome
         if undisturbed is not None and undisturbed.is_failure:
+            self.fails_when_repeated = trace.plan == Plan()
             self.unrepeatable = (
                 "the test can't be executed again and again: the schedule without preemptions, "
                 f"which has passed, fails now ({undisturbed.message or undisturbed.kind.value})"
