@@ -30,6 +30,8 @@ from bohrbug.runtime.threads.rewrite.inspected import Inspecting
 from bohrbug.runtime.threads.synchronizers import place_of
 from bohrbug.runtime.threads.task import TaskKilled
 
+_NUMBERS = (int, float)
+
 _TURNS = "_bohrbug_turns"
 _CLOSED = "_bohrbug_selector_of_closed_loop"
 
@@ -197,15 +199,57 @@ def _wrap_scheduling(cls: Any, name: str) -> None:
     @patches.method(cls, name)
     def wrapper(self: Any, *args: Any, **kwargs: Any) -> Any:
         execution = controlled()
-        if execution is None or not _is_of_another(execution, self):
+        if execution is None:
             return original(self, *args, **kwargs)
+        if not _is_of_another(execution, self):
+            result = original(self, *args, **kwargs)
+            if name == "call_at" and (turns := _known_turns(execution, self)) is not None:
+                turns.was_set(result)
+            return result
         _point_outside(execution, self, PUT, place_of(_getframe(1)))
         note_unsafe_call(execution, self, name)
         result = original(self, *args, **kwargs)
-        turns: LoopTurns | None = self.__dict__.get(_TURNS)
-        if turns is not None and turns.execution is execution:
+        turns = _known_turns(execution, self)
+        if turns is not None:
             turns.called_from_outside()
         return result
+
+
+@patches.when_imported("asyncio.base_events")
+def _let_time_pass_before_timers(module: Any) -> None:
+    cls = module.BaseEventLoop
+    call_later = cls.call_later
+
+    @patches.method(cls, "call_later")
+    def wrapper(self: Any, delay: Any, *args: Any, **kwargs: Any) -> Any:
+        _about_to_set(self, delay, _getframe(1))
+        return call_later(self, delay, *args, **kwargs)
+
+
+@patches.when_imported("asyncio.timeouts")
+def _let_time_pass_before_timeouts(module: Any) -> None:
+    original = module.timeout
+
+    @patches.method(module, "timeout")
+    def timeout(delay: Any) -> Any:
+        loop = module.events._get_running_loop()
+        if loop is not None:
+            _about_to_set(loop, delay, _getframe(1))
+        return original(delay)
+
+
+def _about_to_set(loop: Any, delay: Any, caller: FrameType) -> None:
+    """A task is about to look at the clock of a loop, for a timer."""
+    execution = controlled()
+    turns = _known_turns(execution, loop)
+    if turns is not None and type(delay) in _NUMBERS and not _is_of_another(execution, loop):
+        turns.about_to_set(delay, place_from(caller))
+
+
+def _known_turns(execution: Execution | None, loop: Any) -> LoopTurns | None:
+    """The turns of a loop, if it has run in an execution."""
+    turns: LoopTurns | None = getattr(loop, "__dict__", {}).get(_TURNS)
+    return turns if turns is not None and turns.execution is execution else None
 
 
 @patches.when_imported("asyncio.events")

@@ -12,7 +12,7 @@ from __future__ import annotations
 from math import inf
 from typing import TYPE_CHECKING, Any
 
-from bohrbug.model.operation import BEGIN, RESUME, WAKE, Operation
+from bohrbug.model.operation import BEGIN, PUT, RESUME, WAKE, Operation
 from bohrbug.runtime.loop_timers import forget_cancelled, take_over
 from bohrbug.runtime.threads.children import settle_children
 from bohrbug.runtime.threads.control import unseen
@@ -26,6 +26,7 @@ from bohrbug.runtime.threads.loops.cancelling import Cancelling
 from bohrbug.runtime.threads.loops.coroutines import is_of_loop
 from bohrbug.runtime.threads.loops.counting import only_counts
 from bohrbug.runtime.threads.loops.loop_thread import LoopThread
+from bohrbug.runtime.threads.loops.overtaking import FreshTimers
 from bohrbug.runtime.threads.loops.ready_queue import LATE_TURNS, Order, ReadyQueue
 from bohrbug.runtime.threads.loops.spinning import Spinning
 from bohrbug.runtime.threads.loops.tasks import (
@@ -77,6 +78,7 @@ class LoopTurns:
         "_apart",
         "_bound",
         "_cancelling",
+        "_fresh",
         "_has_run",
         "_is_awake",
         "_is_beginning",
@@ -110,6 +112,7 @@ class LoopTurns:
         self._offered: list[LoopEntry] | None = None
         self._tasks_offered: list[Task] = []
         self._spinning = Spinning()
+        self._fresh = FreshTimers()
         self._apart = Apart(execution, loop)
         patterns = execution.settings.cancel
         self._cancelling = Cancelling(execution, loop, patterns) if patterns else None
@@ -166,6 +169,7 @@ class LoopTurns:
         if self.execution.aborting:
             raise TaskKilled
         loop = self.loop
+        self._fresh.clear()
         if loop._scheduled:
             forget_cancelled(loop)
         self._take_called()
@@ -430,6 +434,7 @@ class LoopTurns:
         timers = [timer for timer in loop._scheduled if not timer._cancelled and timer._when < inf]
         if not timers:
             return None
+        self._fresh.clear()
         # There may be a thousand, and this is asked at each step.
         first = min(timer._when for timer in timers)
         origin_of = loop_tasks_of(execution).origin_of
@@ -438,11 +443,55 @@ class LoopTurns:
             key=lambda timer: origin_of(timer).number,
         )
 
-    def _early(self, timer: Any) -> Task:
-        """The task of a timer that may be over early."""
+    def about_to_set(self, delay: float, place: Any) -> None:
+        """The running step is about to set a timer: first, time may pass, see :mod:`.overtaking`.
+
+        Parameters:
+            delay: of the timer, in seconds.
+            place: in the program.
+        """
+        execution, thread, timers = self.execution, self._thread, self.loop._scheduled
+        running = execution.current
+        if not timers or running is not thread.standing or running.inside:
+            return
+        if not execution.may_fire_early():
+            return
+        origin_of = loop_tasks_of(execution).origin_of
+        fresh = self._fresh
+        overtaking = fresh.overtaking(
+            timers, self._time() + delay, lambda timer: origin_of(timer).number
+        )
+        if not overtaking:
+            return
+        operation = _new_operation(Operation, (PUT, self.state.id, place))
+        tasks = [self._early(timer, delay - fresh.gap) for timer in overtaking]
+        running.pending = operation
+        running.waiting = True
+        chosen = thread.choose([running, *tasks])
+        for task in tasks:
+            task.ready = task.deadline = None
+            task.timed_out = False
+        if chosen is not running:
+            fresh.has_overtaken()
+            thread.stand(running)
+            running.pending = operation
+            running.waiting = True
+            thread.choose([running])
+
+    def was_set(self, timer: Any) -> None:
+        """The running step has set a timer."""
+        self._fresh.add(timer)
+
+    def _early(self, timer: Any, delay: float = 0.0) -> Task:
+        """The task of a timer that may be over early.
+
+        Parameters:
+            timer: this timer.
+            delay: so much earlier time may pass, in seconds.
+        """
         execution = self.execution
         self._is_beginning = False
-        when, task = timer._when, loop_tasks_of(execution).origin_of(timer).task
+        when, task = timer._when - delay, loop_tasks_of(execution).origin_of(timer).task
         if task.host is not self._thread.host:
             self._bind(task)
         _, place = operation_of(LoopEntry(timer, task, Order.TIMER))

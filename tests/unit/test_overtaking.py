@@ -1,0 +1,97 @@
+"""Timers of an event loop that overtake others, as the loop was busy before these were set."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from itertools import permutations
+from typing import Any
+
+import bohrbug
+from bohrbug.exploration.verdicts import VerdictKind
+
+Main = Callable[[list[Any]], Awaitable[None]]
+
+
+def reached(main: Main, **options: Any) -> set[tuple[Any, ...]]:
+    """The logs of all executions of an async function, to the end of the search."""
+    found = set()
+
+    def test() -> None:
+        log: list[Any] = []
+        asyncio.run(main(log))  # type: ignore[arg-type]
+        found.add(tuple(log))
+
+    options = {
+        "strategy": "dfs",
+        "timeouts": "early",
+        "executions": 5_000,
+        "bound": None,
+        **options,
+    }
+    result = bohrbug.explore(test, **options)
+    assert result.verdict.kind is VerdictKind.HOLDS, result.verdict
+    return found
+
+
+Sleeps = dict[str, float]
+
+
+def sleeping(sleeps: Sleeps) -> Main:
+    async def main(log: list[Any]) -> None:
+        async def later(name: str, seconds: float) -> None:
+            await asyncio.sleep(seconds)
+            log.append(name)
+
+        await asyncio.gather(*(later(name, seconds) for name, seconds in sleeps.items()))
+
+    return main
+
+
+def test_a_busy_loop_may_set_a_timer_too_late() -> None:
+    assert reached(sleeping({"a": 2, "b": 1})) == {("a", "b"), ("b", "a")}
+
+
+def test_a_timer_that_was_set_first_and_is_shorter_is_never_overtaken() -> None:
+    assert reached(sleeping({"a": 1, "b": 2})) == {("a", "b")}
+    assert reached(sleeping({"a": 1, "b": 1})) == {("a", "b")}
+
+
+def test_a_loop_is_busy_for_as_long_as_it_takes() -> None:
+    three = reached(sleeping({"a": 3, "b": 2, "c": 1}))
+    assert three == {*permutations("abc")}
+    # The last one may be set so late that the first one is over before it.
+    assert ("b", "a", "c") in reached(sleeping({"a": 2, "b": 1, "c": 1}))
+
+
+def test_a_timeout_may_be_set_too_late() -> None:
+    async def main(log: list[Any]) -> None:
+        async def limited() -> None:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(1):
+                    await asyncio.Event().wait()
+            log.append("timeout")
+
+        async def sleeps() -> None:
+            await asyncio.sleep(2)
+            log.append("sleep")
+
+        await asyncio.gather(sleeps(), limited())
+
+    assert reached(main) == {("timeout", "sleep"), ("sleep", "timeout")}
+
+
+def test_how_long_a_loop_was_busy_counts() -> None:
+    def test(sleeps: Sleeps) -> VerdictKind:
+        log: list[Any] = []
+
+        def in_order() -> None:
+            log.clear()
+            asyncio.run(sleeping(sleeps)(log))  # type: ignore[arg-type]
+            assert log == ["b", "a"]
+
+        return bohrbug.explore(in_order, timeouts="short").verdict.kind
+
+    assert test({"a": 2, "b": 1.5}) is VerdictKind.FAILED
+    assert test({"a": 3, "b": 1.5}) is VerdictKind.NO_FAILURE_FOUND
