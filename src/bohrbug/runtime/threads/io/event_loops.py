@@ -241,12 +241,14 @@ def _let_time_pass_before_timeouts(module: Any) -> None:
 def _about_to_set(loop: Any, delay: Any, caller: FrameType) -> None:
     """A task is about to look at the clock of a loop, for a timer."""
     execution = controlled()
+    if execution is None or type(delay) not in _NUMBERS:
+        return
     turns = _known_turns(execution, loop)
-    if turns is not None and type(delay) in _NUMBERS and not _is_of_another(execution, loop):
+    if turns is not None and not _is_of_another(execution, loop):
         turns.about_to_set(delay, place_from(caller))
 
 
-def _known_turns(execution: Execution | None, loop: Any) -> LoopTurns | None:
+def _known_turns(execution: Execution, loop: Any) -> LoopTurns | None:
     """The turns of a loop, if it has run in an execution."""
     turns: LoopTurns | None = getattr(loop, "__dict__", {}).get(_TURNS)
     return turns if turns is not None and turns.execution is execution else None
