@@ -65,6 +65,21 @@ def test_a_loop_is_busy_for_as_long_as_it_takes() -> None:
     assert ("b", "a", "c") in reached(sleeping({"a": 2, "b": 1, "c": 1}))
 
 
+def test_a_timer_of_an_earlier_turn_may_come_in_between() -> None:
+    async def main(log: list[Any]) -> None:
+        loop = asyncio.get_running_loop()
+
+        async def sets(name: str) -> None:
+            loop.call_later(1, log.append, name)
+
+        loop.call_later(2, log.append, "first")
+        await asyncio.sleep(0)
+        await asyncio.gather(sets("a"), sets("b"))
+        await asyncio.sleep(10)
+
+    assert ("a", "first", "b") in reached(main)
+
+
 def test_a_timeout_may_be_set_too_late() -> None:
     async def main(log: list[Any]) -> None:
         async def limited() -> None:
