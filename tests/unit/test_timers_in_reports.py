@@ -112,3 +112,15 @@ def test_what_only_asyncio_does_is_no_part_of_a_cause() -> None:
     told = cause[cause.index("if and only if") : cause.index("Checked")]
     assert f"resume (test_timers_in_reports.py:{_line_of('# waits')})" in told.replace("1st ", "")
     assert not re.search(r"(tasks|timeouts|futures)[.]py|cancellation|BaseEventLoop|task 0 ", told)
+
+
+def test_a_callback_in_c_is_called_by_its_name() -> None:
+    async def main() -> None:
+        future = asyncio.get_running_loop().create_future()
+        asyncio.get_running_loop().call_later(0.01, future.set_result, 1)
+        await asyncio.sleep(0)
+        assert future.done()
+
+    (failure,) = bohrbug.explore(lambda: asyncio.run(main())).failures
+    report = " ".join(failure_text(failure, width=200).split())
+    assert re.search(r"callback \(\S+:\d+\) in task 0.2.1 \(Future.set_result\)", report)

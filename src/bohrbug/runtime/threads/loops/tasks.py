@@ -145,7 +145,7 @@ class LoopTasks:
             task = self.make(creator, None if is_hidden else place_from(frame))
             if is_own:
                 self._of_loops.add(task.id)
-            task.target = code.co_qualname if code else type(callback).__name__
+            task.target = code.co_qualname if code else _name_in_c(callback)
         log = self._execution.access_log
         cause = None if log is None else log.cause_of_call(frame)
         self._origins[id(handle)] = Origin(task, order, self._number, cause)
@@ -306,7 +306,8 @@ def operation_of(entry: LoopEntry) -> tuple[Kind, Any]:
         begun = CANCELLED if is_cancelled(entry) else RESUME
         return begun if has_begun(coroutine) else BEGIN, place_in(coroutine)
     code = _code_of(entry.handle._callback)
-    return CALLBACK, None if code is None else (code, 0)
+    # What has no code of its own stands where it was asked for.
+    return CALLBACK, entry.task.spawned if code is None else (code, 0)
 
 
 def is_cancelled(entry: LoopEntry) -> bool:
@@ -368,6 +369,17 @@ def _function_of(callback: Any) -> Any:
 def _code_of(callback: Any) -> CodeType | None:
     code = getattr(_function_of(callback), "__code__", None)
     return code if isinstance(code, CodeType) else None
+
+
+def _name_in_c(callback: Any) -> str:
+    """What a callback without code is called: a function in C by its name, else by its class."""
+    function = _function_of(callback)
+    kind = type(function).__name__
+    # Those that are bound under control have a class of their own, of the same name.
+    return str(function.__qualname__) if kind == _IN_C else kind
+
+
+_IN_C = type(len).__name__
 
 
 def has_begun(coroutine: Any) -> bool:
