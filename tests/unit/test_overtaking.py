@@ -10,6 +10,7 @@ from typing import Any
 
 import bohrbug
 from bohrbug.exploration.verdicts import VerdictKind
+from bohrbug.report.text import failure_text
 
 Main = Callable[[list[Any]], Awaitable[None]]
 
@@ -51,6 +52,18 @@ def sleeping(sleeps: Sleeps) -> Main:
 
 def test_a_busy_loop_may_set_a_timer_too_late() -> None:
     assert reached(sleeping({"a": 2, "b": 1})) == {("a", "b"), ("b", "a")}
+
+
+def test_reports_say_that_the_timer_is_scheduled_too_late() -> None:
+    def test() -> None:
+        log: list[Any] = []
+        asyncio.run(sleeping({"a": 0.02, "b": 0.01})(log))  # type: ignore[arg-type]
+        assert log == ["b", "a"]
+
+    (failure,) = bohrbug.explore(test, seconds=None).failures
+    text = " ".join(failure_text(failure).split())
+    assert "before the scheduling on event loop " in text
+    assert "· schedule on event loop " in text
 
 
 def test_a_timer_that_was_set_first_and_is_shorter_is_never_overtaken() -> None:

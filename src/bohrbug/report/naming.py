@@ -16,6 +16,7 @@ from bohrbug.model.operation import (
     CHOOSE,
     CONTINUE,
     END,
+    EVENT_LOOP,
     EXECUTE,
     EXIT,
     EXTERNAL,
@@ -23,6 +24,7 @@ from bohrbug.model.operation import (
     FLUSH,
     JOIN,
     OTHERS_END,
+    PUT,
     SET,
     SPAWN,
     TRIO_RUN,
@@ -109,6 +111,8 @@ _IN_COLUMNS = {
 _CHANGES = ("changes", "change of", "change")
 _WAITS_IN_RUN = ("waits in", "wait in", "wait in")
 """Of the thread that runs trio, which looks what has arrived for its tasks."""
+_SCHEDULES = ("schedules on", "scheduling on", "schedule on")
+"""Of who gives an event loop something to call: from another thread, or once a timer is over."""
 _WITHOUT_RESOURCE = {
     *("begin", "end", "sleep", "yield", "choose", "execute", "resume", "cancelled", "callback")
 }
@@ -383,6 +387,8 @@ class Names:
             return _CHANGES
         if operation.kind is EXTERNAL and known is not None and known.type == TRIO_RUN:
             return _WAITS_IN_RUN
+        if operation.kind is PUT and known is not None and known.type == EVENT_LOOP:
+            return _SCHEDULES
         return (*_WORDS.get(kind, (kind, kind)), _IN_COLUMNS.get(kind, kind))
 
     def does(self, operation: Operation) -> str:
