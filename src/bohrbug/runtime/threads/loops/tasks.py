@@ -374,12 +374,9 @@ def _code_of(callback: Any) -> CodeType | None:
 def _name_in_c(callback: Any) -> str:
     """What a callback without code is called: a function in C by its name, else by its class."""
     function = _function_of(callback)
-    kind = type(function).__name__
-    # Those that are bound under control have a class of their own, of the same name.
-    return str(function.__qualname__) if kind == _IN_C else kind
-
-
-_IN_C = type(len).__name__
+    # Whatever class it has: those that are bound under control have one of their own.
+    name = getattr(function, "__qualname__", None)
+    return name if isinstance(name, str) else type(function).__name__
 
 
 def has_begun(coroutine: Any) -> bool:
