@@ -22,7 +22,7 @@ Build = Callable[..., Path]
 
 pytestmark = pytest.mark.fast
 
-MODES = ("twice", "after", "socket", "between", "anew")
+MODES = ("twice", "after", "socket", "between")
 
 
 @pytest.mark.parametrize("mode", MODES)

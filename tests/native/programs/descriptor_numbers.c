@@ -4,7 +4,6 @@
  * descriptor_numbers after    one task closes, one writes to what was closed, one opens a file that has to stay empty
  * descriptor_numbers socket   like the first, but the other task makes a pair of sockets
  * descriptor_numbers between  one task closes, another one writes twice, and both or none should succeed
- * descriptor_numbers anew     one task closes and opens at once, another one writes, and should succeed
  * descriptor_numbers once     each task opens, writes and closes for itself: correct
  *
  * Exits with 1 if a task has met what is not its own.
@@ -54,13 +53,6 @@ static void *opens(void *argument) {
     return NULL;
 }
 
-static void *opens_anew(void *argument) {
-    close(shared);
-    return open("/dev/null", O_WRONLY) == shared ? NULL : argument;
-}
-
-static void *writes_once(void *argument) { return write(shared, "x", 1) == 1 ? NULL : argument; }
-
 static void *opens_empty(void *argument) {
     char name[] = "descriptor_numbers_XXXXXX";
     int fd = mkstemp(name);
@@ -84,9 +76,8 @@ int main(int argc, char **argv) {
         struct stat status;
         wrong = fstat(empty, &status) == 0 && status.st_size > 0;
     } else {
-        pthread_create(&threads[0], NULL, is("once") ? opens : is("anew") ? opens_anew : closes, &threads);
-        pthread_create(&threads[1], NULL, is("between") ? writes_twice : is("anew") ? writes_once : opens,
-                       &threads);
+        pthread_create(&threads[0], NULL, is("once") ? opens : closes, &threads);
+        pthread_create(&threads[1], NULL, is("between") ? writes_twice : opens, &threads);
         for (int i = 0; i < 2; i++) {
             pthread_join(threads[i], &result);
             wrong |= i == 1 && result;

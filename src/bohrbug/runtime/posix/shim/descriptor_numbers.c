@@ -35,16 +35,6 @@ void number_operation(enum kind kind, uint64_t site) {
     if (segment->numbers_matter) process_state_operation(kind, DESCRIPTOR_NUMBERS, site);
 }
 
-/* One more than the steps there were when a descriptor was last closed. */
-static uint64_t closed_at;
-
-void number_taken_again(uint64_t site) {
-    if (alone || segment->alive_count < 2 || closed_at != (uint64_t)segment->steps + 1) return;
-    /* On what was closed, as whoever uses that may come in between. */
-    uint32_t resource = segment->steps ? STEPS[segment->steps - 1].resource : TASK_BIT;
-    if (!(resource & TASK_BIT)) perform(SET, resource, site);
-}
-
 static void note_bad(int fd) {
     if (alone || segment->alive_count < 2 || fd < 0 || fd >= MOST_NUMBERS) return;
     if (closed[fd / 64] >> fd % 64 & 1) segment->stale_numbers = 1;
@@ -83,10 +73,7 @@ ssize_t number_used(int fd, ssize_t result) {
 }
 
 int number_closed(int fd, int result) {
-    if (result == 0 && fd >= 0 && fd < MOST_NUMBERS) {
-        closed[fd / 64] |= (uint64_t)1 << fd % 64;
-        closed_at = (uint64_t)segment->steps + 1;
-    }
+    if (result == 0 && fd >= 0 && fd < MOST_NUMBERS) closed[fd / 64] |= (uint64_t)1 << fd % 64;
     return (int)number_used(fd, result);
 }
 
@@ -96,7 +83,6 @@ int number_closed(int fd, int result) {
     EXPORT type name parameters { \
         CALLED_BY_PROGRAM(name, __VA_ARGS__); \
         number_operation(SET, SITE); \
-        number_taken_again(SITE); \
         return REAL(name)(__VA_ARGS__); \
     }
 
@@ -117,6 +103,5 @@ MAKES(DIR *, opendir, (const char *path), path)
 EXPORT int dup(int fd) {
     CALLED_BY_PROGRAM(dup, fd);
     number_operation(SET, SITE);
-    number_taken_again(SITE);
     return (int)number_used(fd, REAL(dup)(fd));
 }

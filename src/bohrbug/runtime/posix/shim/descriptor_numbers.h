@@ -9,9 +9,6 @@
 
 /* The current task is about to use a descriptor (INSPECT), or to make or close one (SET). */
 void number_operation(enum kind kind, uint64_t site);
-/* The current task is about to make a descriptor: in the step in which it has closed one, nobody else could
- * meet that there is none, so that there is a point in between. */
-void number_taken_again(uint64_t site);
 /* Another number for a descriptor that is about to be closed while a task is blocked on it; -1 if there is none. */
 int number_kept(int fd);
 /* What a call on a descriptor gave, which is returned: whether the number was nobody's any more. */

@@ -110,7 +110,6 @@ static bool waits_for_other_end(int folder, const char *path, int flags) {
         if (waits_for_other_end(AT_FDCWD, path, flags)) \
             return open_fifo(AT_FDCWD, path, flags, mode, SITE); \
         file_opening(AT_FDCWD, path, flags, SITE); \
-        number_taken_again(SITE); \
         return REAL(name)(path, flags, mode); \
     }
 
@@ -128,7 +127,6 @@ OPENS(open64)
         if (waits_for_other_end(folder, path, flags)) \
             return open_fifo(folder, path, flags, mode, SITE); \
         file_opening(folder, path, flags, SITE); \
-        number_taken_again(SITE); \
         return REAL(name)(folder, path, flags, mode); \
     }
 
@@ -143,7 +141,6 @@ OPENS_AT(openat64)
         if (waits_for_other_end(AT_FDCWD, path, flags)) \
             return open_fifo(AT_FDCWD, path, flags, 0, SITE); \
         file_opening(AT_FDCWD, path, flags, SITE); \
-        number_taken_again(SITE); \
         return REAL(name)(path, flags); \
     }
 
@@ -170,7 +167,6 @@ static FILE *stream_of(const char *path, const char *mode, uint64_t site) {
         bool both = strchr(mode, '+') != NULL; \
         if (!both && is_fifo(AT_FDCWD, path)) return stream_of(path, mode, SITE); \
         file_opening(AT_FDCWD, path, *mode == 'r' ? 0 : *mode == 'w' ? O_CREAT | O_TRUNC : O_CREAT, SITE); \
-        number_taken_again(SITE); \
         return REAL(name)(path, mode); \
     }
 
