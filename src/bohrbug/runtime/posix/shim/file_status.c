@@ -8,6 +8,7 @@
 #include <unistd.h>
 #include <utime.h>
 
+#include "addresses.h"
 #include "descriptor_numbers.h"
 #include "files.h"
 #include "real.h"
@@ -64,7 +65,7 @@ CHANGES(futimes, (int fd, const struct timeval times[2]), fd, times)
 /* Without a path it means the descriptor. */
 EXPORT int utimensat(int folder, const char *path, const struct timespec times[2], int flags) {
     CALLED_BY_PROGRAM(utimensat, folder, path, times, flags);
-    if (path) status_operation_at(folder, path, SITE);
-    else status_operation(folder, SITE);
+    if (leads_nowhere(path)) status_operation(folder, SITE);
+    else status_operation_at(folder, path, SITE);
     return REAL(utimensat)(folder, path, times, flags);
 }
