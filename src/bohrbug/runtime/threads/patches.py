@@ -31,8 +31,8 @@ class Patches:
         if isinstance(replacement, FunctionType) and _is_ours(replacement) and callable(original):
             _take_names(replacement, original)
         is_in_c = type(original) is BuiltinFunctionType and isinstance(owner, ModuleType)
-        # By its identity the accelerator sees that threads are started as usual.
-        is_in_c = is_in_c and name != "_start_new_thread"
+        # By their identity the accelerator sees that threads are started as usual.
+        is_in_c = is_in_c and owner.__name__ not in ("_thread", "threading")
         if is_in_c and type(replacement) is FunctionType and native is not None:
             replacement = FramelessFunction(replacement, original)
         self._wanted.append((owner, name, replacement))
