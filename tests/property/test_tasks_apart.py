@@ -514,8 +514,7 @@ PAUSES = ("pause", "pause")
                 sys.version_info >= (3, 14), reason="a gather in a task leads to who waits for it"
             ),
         ),
-        # That a timer may be set late is one order more, whatever it and the others share.
-        (("gather", ((("sleep",),), (("doze", "pause"),), (PAUSES,)), ()), 4),
+        (("gather", ((("sleep",),), (("doze", "pause"),), (PAUSES,)), ()), 3),
         (("gather", ((("future", "future"),), (("future", "pause"),)), ()), 3),
     ],
 )

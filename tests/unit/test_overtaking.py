@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from itertools import permutations
 from typing import Any
@@ -11,30 +10,7 @@ from typing import Any
 import bohrbug
 from bohrbug.exploration.verdicts import VerdictKind
 from bohrbug.report.text import failure_text
-
-Main = Callable[[list[Any]], Awaitable[None]]
-
-
-def reached(main: Main, **options: Any) -> set[tuple[Any, ...]]:
-    """The logs of all executions of an async function, to the end of the search."""
-    found = set()
-
-    def test() -> None:
-        log: list[Any] = []
-        asyncio.run(main(log))  # type: ignore[arg-type]
-        found.add(tuple(log))
-
-    options = {
-        "strategy": "dfs",
-        "timeouts": "early",
-        "executions": 5_000,
-        "bound": None,
-        **options,
-    }
-    result = bohrbug.explore(test, **options)
-    assert result.verdict.kind is VerdictKind.HOLDS, result.verdict
-    return found
-
+from tests.unit.logs_of_loops import Main, reached
 
 Sleeps = dict[str, float]
 
@@ -51,7 +27,7 @@ def sleeping(sleeps: Sleeps) -> Main:
 
 
 def test_a_busy_loop_may_set_a_timer_too_late() -> None:
-    assert reached(sleeping({"a": 2, "b": 1})) == {("a", "b"), ("b", "a")}
+    assert reached(sleeping({"a": 2, "b": 1}), timeouts="early") == {("a", "b"), ("b", "a")}
 
 
 def test_reports_say_that_the_timer_is_scheduled_too_late() -> None:
@@ -67,15 +43,15 @@ def test_reports_say_that_the_timer_is_scheduled_too_late() -> None:
 
 
 def test_a_timer_that_was_set_first_and_is_shorter_is_never_overtaken() -> None:
-    assert reached(sleeping({"a": 1, "b": 2})) == {("a", "b")}
-    assert reached(sleeping({"a": 1, "b": 1})) == {("a", "b")}
+    assert reached(sleeping({"a": 1, "b": 2}), timeouts="early") == {("a", "b")}
+    assert reached(sleeping({"a": 1, "b": 1}), timeouts="early") == {("a", "b")}
 
 
 def test_a_loop_is_busy_for_as_long_as_it_takes() -> None:
-    three = reached(sleeping({"a": 3, "b": 2, "c": 1}))
+    three = reached(sleeping({"a": 3, "b": 2, "c": 1}), timeouts="early")
     assert three == {*permutations("abc")}
     # The last one may be set so late that the first one is over before it.
-    assert ("b", "a", "c") in reached(sleeping({"a": 2, "b": 1, "c": 1}))
+    assert ("b", "a", "c") in reached(sleeping({"a": 2, "b": 1, "c": 1}), timeouts="early")
 
 
 def test_a_timer_of_an_earlier_turn_may_come_in_between() -> None:
@@ -90,7 +66,7 @@ def test_a_timer_of_an_earlier_turn_may_come_in_between() -> None:
         await asyncio.gather(sets("a"), sets("b"))
         await asyncio.sleep(10)
 
-    assert ("a", "first", "b") in reached(main)
+    assert ("a", "first", "b") in reached(main, timeouts="early")
 
 
 def test_a_timeout_may_be_set_too_late() -> None:
@@ -107,7 +83,7 @@ def test_a_timeout_may_be_set_too_late() -> None:
 
         await asyncio.gather(sleeps(), limited())
 
-    assert reached(main) == {("timeout", "sleep"), ("sleep", "timeout")}
+    assert reached(main, timeouts="early") == {("timeout", "sleep"), ("sleep", "timeout")}
 
 
 def test_how_long_a_loop_was_busy_counts() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import _thread
 import concurrent.futures
 import copy
 import inspect
@@ -10,6 +11,7 @@ import os
 import pickle
 import random
 import select
+import threading
 import time
 from types import BuiltinFunctionType, FunctionType, ModuleType
 from typing import Any
@@ -76,13 +78,21 @@ def test_what_replaces_a_function_in_c_does_not_bind_either() -> None:
         and type(vars(owner).get(name)) is BuiltinFunctionType
         and hasattr(type(replacement), "__get__")
     }
-    assert {name.partition(".")[0] for name in binding} <= {"_thread", "threading"}
+    assert binding == set()
 
 
 class Holder:
     clock = time.monotonic
     sleep = time.sleep
+    identity = threading.get_ident
     convert = time.localtime
+
+
+def test_what_two_modules_have_is_replaced_by_one_object() -> None:
+    def test() -> None:
+        assert threading.get_ident is _thread.get_ident
+
+    assert bohrbug.explore(test, executions=2).failures == []
 
 
 def test_replaced_functions_know_the_place_that_calls_them() -> None:
@@ -101,12 +111,14 @@ def test_classes_call_replaced_functions_through_their_objects() -> None:
         class Later:
             clock = time.monotonic
             sleep = time.sleep
+            identity = threading.get_ident
             convert = time.localtime
 
         for holder in (Holder(), Later()):
             began = holder.clock()
             holder.sleep(1)
             assert holder.clock() - began >= 1
+            assert holder.identity() == threading.get_ident()
             assert holder.convert(0.0) == time.localtime(0.0)
         record = logging.LogRecord("name", logging.INFO, __file__, 1, "message", (), None)
         assert logging.Formatter("%(asctime)s").format(record)

@@ -24,23 +24,7 @@ from bohrbug.platforms.threads.platform import runtime_of
 from bohrbug.report.explanation import explain
 from bohrbug.report.naming import Names
 from bohrbug.report.text import failure_text
-
-Main = Callable[[list[Any]], Awaitable[None]]
-
-
-def reached(main: Main, **options: Any) -> set[tuple[Any, ...]]:
-    """The logs of all executions of an async function, to the end of the search."""
-    found = set()
-
-    def test() -> None:
-        log: list[Any] = []
-        asyncio.run(main(log))  # type: ignore[arg-type]
-        found.add(tuple(log))
-
-    options = {"strategy": "dfs", "timeouts": "late", "executions": 5_000, "bound": None, **options}
-    result = bohrbug.explore(test, **options)
-    assert result.verdict.kind is VerdictKind.HOLDS, result.verdict
-    return found
+from tests.unit.logs_of_loops import reached
 
 
 def explored(main: Callable[[], Awaitable[None]]) -> Result:

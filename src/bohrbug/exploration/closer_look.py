@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from bohrbug.exploration.figures import Signature
 from bohrbug.exploration.findings import LONG
 from bohrbug.exploration.ongoing import Ongoing
 from bohrbug.model.operation import (
@@ -27,7 +28,7 @@ from bohrbug.model.site import site_of
 from bohrbug.model.trace import Trace
 
 MOST = 4
-"""Executions in which one failure is looked at."""
+"""Executions by one plan, each of which may show more."""
 
 _SEEN_AT_ONCE = frozenset({SPAWN, BEGIN, END, JOIN, SLEEP, RESUME, CANCELLED, CALLBACK})
 
@@ -68,15 +69,26 @@ class CloserLook:
             exploration.result.notices.append(LEFT_BEHIND)
         return again
 
-    def at(self, trace: Trace) -> Trace | None:
-        """A failure that was the first execution to show something.
+    def at_what_is_unexplained(self, signature: Signature) -> None:
+        """A failure that nothing explains: what it was the first to show may.
 
-        Each task does again all that it did between two of its steps, whatever else is a
-        scheduling point by now.
+        Parameters:
+            signature: of the failure.
+        """
+        findings = self._exploration.findings
+        failure = findings.unexplained(signature)
+        closer = None if failure is None else self._with_what_it_showed(failure.trace)
+        if failure is not None and closer is not None:
+            findings.show_in(closer, failure)
+
+    def _with_what_it_showed(self, trace: Trace) -> Trace | None:
+        """An execution that fails as another, with more scheduling points.
+
+        Each task does again all that it did between two of its steps.
 
         Returns:
-            The execution that fails in the same way, with a strict plan that was seen to
-            reproduce it; ``None`` if there is none.
+            The execution, with a strict plan that was seen to reproduce it; ``None`` if there is
+            none.
         """
         exploration, learner = self._exploration, self._exploration.learner
         signature = trace.outcome.signature()

@@ -458,16 +458,9 @@ class Explorer:
                 trace = CloserLook(self).at_one_of_the_first(trace)
             self.keep_failure(trace)
             if executed.tasks > 1 and executed.new_points:
-                self._look_closer(trace)
+                CloserLook(self).at_what_is_unexplained(trace.outcome.signature())
+                self.keep_findings()
         return executed.new_points
-
-    def _look_closer(self, trace: Trace) -> None:
-        """Where nothing explains a failure, what it was the first to show may."""
-        failure = self.findings.unexplained(trace.outcome.signature())
-        closer = None if failure is None else CloserLook(self).at(failure.trace)
-        if failure is not None and closer is not None:
-            self.findings.show_in(closer, failure)
-            self.keep_findings()
 
     def tell_progress(self, more: int) -> None:
         """Report progress now and then.

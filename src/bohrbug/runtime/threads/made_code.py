@@ -14,10 +14,8 @@ from inspect import CO_OPTIMIZED
 from types import CodeType
 from typing import Any
 
-from bohrbug.accelerator import native
 from bohrbug.runtime.threads.control import controlled
 from bohrbug.runtime.threads.patches import Patches
-from bohrbug.runtime.threads.replacement import FramelessFunction
 
 patches = Patches()
 
@@ -64,10 +62,6 @@ def _standing_for(original: Any, mode: str) -> Callable[..., Any]:
             source = follow(source, namespace, bool(execution.atomic))
         return original(source, namespace, local, **given)
 
-    if native is not None:
-        return FramelessFunction(run, original)
-    for attribute in ("__name__", "__qualname__", "__doc__", "__module__"):
-        setattr(run, attribute, getattr(original, attribute))
     return run
 
 

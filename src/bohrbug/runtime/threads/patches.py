@@ -6,8 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from types import BuiltinFunctionType, FunctionType, ModuleType
 from typing import Any, TypeVar
 
-from bohrbug.accelerator import native
-from bohrbug.runtime.threads.replacement import FramelessFunction
+from bohrbug.runtime.threads.replacement import as_in_c
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
@@ -31,10 +30,8 @@ class Patches:
         if isinstance(replacement, FunctionType) and _is_ours(replacement) and callable(original):
             _take_names(replacement, original)
         is_in_c = type(original) is BuiltinFunctionType and isinstance(owner, ModuleType)
-        # By their identity the accelerator sees that threads are started as usual.
-        is_in_c = is_in_c and owner.__name__ not in ("_thread", "threading")
-        if is_in_c and type(replacement) is FunctionType and native is not None:
-            replacement = FramelessFunction(replacement, original)
+        if is_in_c and type(replacement) is FunctionType:
+            replacement = as_in_c(replacement, original)
         self._wanted.append((owner, name, replacement))
 
     def method(self, owner: Any, name: str) -> Callable[[_Function], _Function]:

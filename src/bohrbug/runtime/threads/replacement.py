@@ -63,3 +63,23 @@ class FramelessFunction(Function):
 
     if native is not None:
         __call__ = native.without_frame()
+
+
+_standing: dict[tuple[Callable[..., Any], Any], FramelessFunction] = {}
+
+
+def as_in_c(function: Callable[..., Any], original: Any) -> Callable[..., Any]:
+    """What stands for a function in C where that is replaced by one in Python.
+
+    It is the same wherever the function is found: ``threading.get_ident is _thread.get_ident``.
+
+    Parameters:
+        function: the one in Python; itself, where there is no accelerator.
+        original: the one in C.
+    """
+    if native is None:
+        return function
+    known = _standing.get((function, original))
+    if known is None:
+        known = _standing[function, original] = FramelessFunction(function, original)
+    return known

@@ -47,6 +47,7 @@ from bohrbug.runtime.threads.lifecycle import run_prelude, spawn
 from bohrbug.runtime.threads.locks import wrap_lock
 from bohrbug.runtime.threads.looking import daemon_property, look_around, may_start_elsewhere
 from bohrbug.runtime.threads.patches import Patches
+from bohrbug.runtime.threads.replacement import as_in_c
 from bohrbug.runtime.threads.synchronizers import event_in_c, is_quiet, place_of
 from bohrbug.runtime.threads.task import Task, TaskKilled
 from bohrbug.runtime.threads.thread_errors import invoke_excepthook, make_invoke_excepthook
@@ -343,7 +344,7 @@ _start_in_c, _join_in_c = (
         SPAWN,
         BEGIN,
         JOIN,
-        start_joinable_thread if HAS_HANDLES else start_new_thread,
+        as_in_c(start_joinable_thread if HAS_HANDLES else start_new_thread, _THREADING[START_NAME]),
         START_NAME,
         FIRST_IDENT,
         HAS_NATIVE_IDS,
@@ -490,7 +491,7 @@ def _making_in_c() -> Callable[..., bool]:
         name: _THREADING[name] for name in ("_newname", "current_thread", "Event", "_dangling")
     }
     usual["_make_invoke_excepthook"] = make_invoke_excepthook
-    usual["get_ident"] = get_ident
+    usual["get_ident"] = as_in_c(get_ident, _THREADING["get_ident"])
     make: Callable[..., bool] | None = native.use_thread_parts(
         _Thread,
         Task,

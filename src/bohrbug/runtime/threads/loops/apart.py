@@ -55,7 +55,7 @@ class Apart:
         loop: an event loop of asyncio.
     """
 
-    __slots__ = ("_constants", "_execution", "_in_vain", "_joins", "_loop", "_names")
+    __slots__ = ("_constants", "_execution", "_in_vain", "_joins", "_loop", "_names", "_running")
 
     def __init__(self, execution: Execution, loop: Any) -> None:
         self._execution = execution
@@ -66,6 +66,8 @@ class Apart:
         # What was taken for granted: joins by their targets, functions and classes.
         self._joins: dict[int, _TakenJoin] = {}
         self._constants: dict[int, _TakenConstant] = {}
+        # What the step that runs could get to before it began; ``None``: that is not known.
+        self._running: Reach | None = None
 
     def needed(
         self, found: list[LoopEntry], queue: ReadyQueue[LoopEntry], early: Any
@@ -108,6 +110,56 @@ class Apart:
         self._in_vain = 0
         loop_tasks_of(self._execution).have_choices = True
         return chosen
+
+    def about_to_run(self, handle: Any, queue: ReadyQueue[LoopEntry]) -> None:
+        """Look what a step can get to that may set a timer: while it runs, nobody can tell.
+
+        Parameters:
+            handle: of the step.
+            queue: what else the loop has to run.
+        """
+        self._running = None
+        if len(queue) + len(self._loop._scheduled) >= MOST_GROUPED or not self._applies():
+            return
+        if not self._names:
+            self._names = frozenset(vars(self._loop))
+        try:
+            self._running = self.new_reach([handle])
+        except OutOfBounds:
+            self._in_vain += 1
+
+    def in_the_way(self, candidates: list[Any], queue: ReadyQueue[LoopEntry]) -> list[Any]:
+        """Which timers have to be tried before the one that the running step is about to set.
+
+        Parameters:
+            candidates: timers that may overtake it.
+            queue: what else the loop has to run.
+        """
+        running, self._running = self._running, None
+        if running is None:
+            return candidates
+        timers = [timer for timer in self._loop._scheduled if not timer._cancelled]
+        looks = self._execution.looks_apart
+        looks.made += 1
+        try:
+            group = _Groups(self, [*queue], timers, running).of_running()
+        except OutOfBounds:
+            group = None
+        # By their identities: the program decides whether they are equal, by what they are given.
+        of_group = {id(timer) for timer in (timers if group is None else group)}
+        needed = [timer for timer in candidates if id(timer) in of_group]
+        if len(needed) == len(candidates):
+            self._in_vain += 1
+            return candidates
+        looks.was_useful = True
+        wanted, origin_of = self._execution.wanted, loop_tasks_of(self._execution).origin_of
+        if any(
+            id(each) not in of_group and origin_of(each).task.id == wanted for each in candidates
+        ):
+            # It is of a plan that was made without leaving anything out.
+            return candidates
+        self._in_vain = 0
+        return needed
 
     def end(self) -> None:
         """The loop stops: nothing more is told apart in this run of it."""
@@ -236,14 +288,23 @@ class _Groups:
         apart: asks.
         entries: of the loop's queue.
         timers: that are not over.
+        running: what the step that runs could get to, if there is one.
     """
 
-    def __init__(self, apart: Apart, entries: list[LoopEntry], timers: list[Any]) -> None:
+    def __init__(
+        self,
+        apart: Apart,
+        entries: list[LoopEntry],
+        timers: list[Any],
+        running: Reach | None = None,
+    ) -> None:
         self._apart = apart
         self._entries = entries
         self._timers = timers
         handles = [entry.handle for entry in entries] + timers
         self._reaches = [apart.new_reach([handle]) for handle in handles]
+        if running is not None:
+            self._reaches.append(running)
         self._behind: dict[int, Reach] = {}
 
     def chosen(
@@ -282,9 +343,16 @@ class _Groups:
                 return first, has_early
         return None
 
+    def of_running(self) -> list[Any] | None:
+        """The timers of the group of the step that runs; ``None``: it does not stay apart."""
+        group = self._group_of(len(self._reaches) - 1)
+        if group is None or not self._stays_apart(*group):
+            return None
+        return [timer for number in group[0] if (timer := self._timer(number)) is not None]
+
     def _timer(self, number: int) -> Any:
         index = number - len(self._entries)
-        return self._timers[index] if index >= 0 else None
+        return self._timers[index] if 0 <= index < len(self._timers) else None
 
     def _behind_join(self, join: Join) -> Reach:
         """What is within reach of who waits for several tasks together."""

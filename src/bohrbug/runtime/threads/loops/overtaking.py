@@ -30,6 +30,10 @@ class FreshTimers:
         self._timers: list[Any] = []
         self.gap = _LARGEST_GAP
 
+    def __bool__(self) -> bool:
+        """Whether there are any."""
+        return bool(self._timers)
+
     def clear(self) -> None:
         """Time can pass."""
         self._timers.clear()

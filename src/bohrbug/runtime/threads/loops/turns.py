@@ -148,6 +148,8 @@ class LoopTurns:
                         # It is of the next turn: this one has ended before what is late.
                         self._queue.arrive(self._look_for_arrivals(entry))
                     self._queue.run()
+                    if self._fresh:
+                        self._apart.about_to_run(entry.handle, self._queue)
                     self._run(entry)
                     if self._cancelling is not None:
                         self._cancelling.after_step(self._thread.host)
@@ -464,6 +466,7 @@ class LoopTurns:
         if not overtaking:
             return
         operation = _new_operation(Operation, (PUT, self.state.id, place))
+        overtaking = self._apart.in_the_way(overtaking, self._queue)
         tasks = [self._early(timer, delay - fresh.gap) for timer in overtaking]
         running.pending = operation
         running.waiting = True
