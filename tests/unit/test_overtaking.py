@@ -7,6 +7,8 @@ from contextlib import suppress
 from itertools import permutations
 from typing import Any
 
+import pytest
+
 import bohrbug
 from bohrbug.exploration.verdicts import VerdictKind
 from bohrbug.report.text import failure_text
@@ -84,6 +86,66 @@ def test_a_timeout_may_be_set_too_late() -> None:
         await asyncio.gather(sleeps(), limited())
 
     assert reached(main, timeouts="early") == {("timeout", "sleep"), ("sleep", "timeout")}
+
+
+def test_the_program_may_compute_too_late_when_a_timer_is_over() -> None:
+    async def main(log: list[Any]) -> None:
+        loop = asyncio.get_running_loop()
+        loop.call_later(2, log.append, "long")
+        loop.call_at(loop.time() + 1, log.append, "short")
+        loop.call_at(loop.time() + 1.5, log.append, "medium")
+        await asyncio.sleep(5)
+
+    assert reached(main, timeouts="early") == {
+        ("short", "medium", "long"),
+        ("short", "long", "medium"),
+        ("long", "short", "medium"),
+    }
+
+
+def test_a_deadline_may_be_computed_too_late() -> None:
+    async def main(log: list[Any]) -> None:
+        async def limited() -> None:
+            with suppress(TimeoutError):
+                async with asyncio.timeout_at(asyncio.get_running_loop().time() + 1):
+                    await asyncio.Event().wait()
+            log.append("timeout")
+
+        async def sleeps() -> None:
+            await asyncio.sleep(2)
+            log.append("sleep")
+
+        await asyncio.gather(sleeps(), limited())
+
+    assert reached(main, timeouts="early") == {("timeout", "sleep"), ("sleep", "timeout")}
+
+
+async def looks_at_clock(readings: int) -> None:
+    loop = asyncio.get_running_loop()
+    loop.call_later(1, str)
+    for _ in range(readings):
+        loop.time()
+    await asyncio.sleep(2)
+
+
+async def computes_deadline(readings: int) -> None:
+    loop = asyncio.get_running_loop()
+    loop.call_later(1, str)
+    for _ in range(readings):
+        loop.time()
+    await asyncio.sleep(2)
+    loop.call_at(0, str)
+
+
+@pytest.mark.parametrize("main", [looks_at_clock, computes_deadline])
+def test_time_passes_once_where_the_clock_is_read_again_and_again(main: Any) -> None:
+    def executions(readings: int) -> int:
+        found = bohrbug.explore(lambda: asyncio.run(main(readings)), seconds=None, timeouts="early")
+        assert found.verdict.kind is VerdictKind.HOLDS
+        return found.executions
+
+    assert executions(1) == executions(50)
+    assert (executions(0) == executions(1)) == (main is looks_at_clock)
 
 
 def test_how_long_a_loop_was_busy_counts() -> None:

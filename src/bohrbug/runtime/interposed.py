@@ -135,7 +135,7 @@ ROWS = (
     # -- event loops ---------------------------------------------------------------------
     Row(_LOOP, both="_run_once", messages="create_task"),
     Row(_LOOP, both="call_at call_soon_threadsafe", control="call_soon stop", alike="put"),
-    Row(_LOOP, control="call_later"),
+    Row(_LOOP, control="call_later time"),
     Row(_LOOP, control="shutdown_default_executor@3.12 default_exception_handler is_closed"),
     Row(f"{_LOOPS}:BaseSelectorEventLoop", both="__init__ close", control="_write_to_self"),
     Row(f"{_LOOPS}:BaseSelectorEventLoop", messages="_add_reader _add_writer"),

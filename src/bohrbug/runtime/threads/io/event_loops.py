@@ -226,6 +226,22 @@ def _let_time_pass_before_timers(module: Any) -> None:
         return call_later(self, delay, *args, **kwargs)
 
 
+@patches.when_imported("asyncio.base_events")
+def _let_time_pass_before_the_program_looks_at_the_clock(module: Any) -> None:
+    cls = module.BaseEventLoop
+    original = cls.time
+
+    @patches.method(cls, "time")
+    def time(self: Any) -> float:
+        execution = controlled()
+        if execution is not None:
+            turns = _known_turns(execution, self)
+            if turns is not None and not _is_of_another(execution, self):
+                turns.about_to_look_at_clock(_getframe(1))
+        seconds: float = original(self)
+        return seconds
+
+
 @patches.when_imported("asyncio.timeouts")
 def _let_time_pass_before_timeouts(module: Any) -> None:
     original = module.timeout

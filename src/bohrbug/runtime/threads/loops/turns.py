@@ -9,7 +9,9 @@ A loop runs in the greenlet of the thread that called ``run_forever``, see :mod:
 
 from __future__ import annotations
 
+import time
 from math import inf
+from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 from bohrbug.model.operation import BEGIN, PUT, RESUME, WAKE, Operation
@@ -26,7 +28,7 @@ from bohrbug.runtime.threads.loops.cancelling import Cancelling
 from bohrbug.runtime.threads.loops.coroutines import is_of_loop
 from bohrbug.runtime.threads.loops.counting import only_counts
 from bohrbug.runtime.threads.loops.loop_thread import LoopThread
-from bohrbug.runtime.threads.loops.overtaking import FreshTimers
+from bohrbug.runtime.threads.loops.overtaking import FreshTimers, computes_when_timer_is_over
 from bohrbug.runtime.threads.loops.ready_queue import LATE_TURNS, Order, ReadyQueue
 from bohrbug.runtime.threads.loops.spinning import Spinning
 from bohrbug.runtime.threads.loops.tasks import (
@@ -37,6 +39,7 @@ from bohrbug.runtime.threads.loops.tasks import (
     is_cancelled,
     loop_tasks_of,
     operation_of,
+    place_from,
 )
 from bohrbug.runtime.threads.recording import effect, saw
 from bohrbug.runtime.threads.task import Task, TaskKilled
@@ -357,7 +360,8 @@ class LoopTurns:
     def _time(self) -> float:
         """What the loop's clock says; nobody spins who looks at it once a turn."""
         with self.execution.clock.glance():
-            return self.loop.time()  # type: ignore[no-any-return]
+            # As its method says, which would take this for the program's own look at the clock.
+            return time.monotonic()
 
     def _let_time_pass(self) -> None:
         """The loop spins until a timer is over: in reality that would take time."""
@@ -480,6 +484,18 @@ class LoopTurns:
             running.pending = operation
             running.waiting = True
             thread.choose([running])
+
+    def about_to_look_at_clock(self, caller: FrameType) -> None:
+        """The program may compute when a timer that it sets is to be over: first, time may pass.
+
+        Nobody knows yet how long that timer takes: it is overtaken by those that are over by now.
+
+        Parameters:
+            caller: who looks at the clock of the loop.
+        """
+        if self._fresh.are_new and computes_when_timer_is_over(caller):
+            self.about_to_set(0.0, place_from(caller))
+            self._fresh.are_new = False
 
     def was_set(self, timer: Any) -> None:
         """The running step has set a timer."""
