@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
 
 import pytest
 
 import bohrbug
+from bohrbug.exploration.realignment import Alignment, marks_of
 from bohrbug.model.cause import Strength
+from bohrbug.model.following import tasks_followed
 from bohrbug.model.operation import END, READ, WRITE
 
 
@@ -58,3 +61,24 @@ def test_they_are_steps_of_its_schedule() -> None:
 def test_a_schedule_that_is_not_minimised_stays_as_it_was_found() -> None:
     failure = _explored(minimise=False, causes=0)
     assert READ not in [operation.kind for operation in failure.trace.operations]
+
+
+def test_the_steps_of_tasks_that_a_task_of_an_event_loop_starts_are_found_again() -> None:
+    def run() -> None:
+        seen: list[int] = []
+
+        async def main() -> None:
+            run = asyncio.get_running_loop().run_in_executor
+            await asyncio.gather(*(run(None, seen.append, number) for number in range(2)))
+
+        asyncio.run(main())
+        if seen != [0, 1]:
+            raise LookupError
+
+    (failure,) = bohrbug.explore(run, seconds=None).failures
+    policy = marks_of(failure.trace, Alignment()).policy
+    ids = {task for task in failure.trace.task_infos if "." in task}
+    assert tasks_followed(policy, failure.trace) == {"0": "0", **{task: task for task in ids}}
+    assert failure.cause is not None
+    assert failure.cause.strength is Strength.EXACT
+    assert WRITE in [each.first.kind for each in failure.cause.orderings]

@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
+import operator
+import threading
+from collections.abc import Callable
+from concurrent import futures
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+
+import pytest
 
 import bohrbug
 from bohrbug.report.naming import Names
 from bohrbug.report.schedule import Line, _words, schedule_of
+from bohrbug.report.text import failure_text
 
 
 def failing() -> None:
@@ -40,3 +49,119 @@ def test_operations_on_one_resource_are_told_together() -> None:
     assert _words([*lock, *lock]) == ["acquire RLock lock x2", "release RLock lock x2"]
     assert _words(["start task 0.1", "start task 0.2"]) == ["start task 0.1", "start task 0.2"]
     assert _words(["sleep", "yield"]) == ["sleep", "yield"]
+
+
+def report(test: Callable[[], object]) -> str:
+    """The report of a test that fails, on one line."""
+    (failure,) = bohrbug.explore(test, seconds=None, timeouts="early").failures
+    return " ".join(failure_text(failure).split())
+
+
+class Results:
+    def __init__(self) -> None:
+        self.kept: list[int] = []
+
+    def collect(self) -> None:
+        with ThreadPoolExecutor(2) as executor:
+            list(executor.map(self.kept.append, range(2)))
+
+
+def collected_by_a_method() -> None:
+    results = Results()
+    results.collect()
+    assert results.kept == [0, 1]
+
+
+def collected_by_a_partial() -> None:
+    results: list[int] = []
+    threads = [threading.Thread(target=partial(results.append, number)) for number in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert results == [0, 1]
+
+
+def collected_by_timers() -> None:
+    results = Results()
+    timers = [threading.Timer(0.1, results.kept.append, [number]) for number in range(2)]
+    for timer in timers:
+        timer.start()
+    for timer in timers:
+        timer.join()
+    assert results.kept == [0, 1]
+
+
+def collected_for_an_event_loop() -> None:
+    results: list[int] = []
+
+    async def main() -> None:
+        run = asyncio.get_running_loop().run_in_executor
+        await asyncio.gather(*(run(None, results.append, number) for number in range(2)))
+
+    asyncio.run(main())
+    assert results == [0, 1]
+
+
+def collected_by_a_function_of_a_module() -> None:
+    results: dict[str, int] = {}
+    with ThreadPoolExecutor(2) as executor:
+        for number in range(2):
+            executor.submit(operator.setitem, results, "last", number)
+    last = results.pop("last")
+    assert last == 1
+
+
+@pytest.mark.parametrize(
+    ("test", "name"),
+    [
+        (collected_by_a_method, "list Results.kept"),
+        (collected_by_a_partial, "list results"),
+        (collected_by_timers, "list results.kept"),
+        (collected_for_an_event_loop, "list results"),
+        (collected_by_a_function_of_a_module, "dict['last']"),
+    ],
+)
+def test_what_a_function_in_c_works_on_has_the_name_of_the_program(
+    test: Callable[[], object], name: str
+) -> None:
+    text = report(test)
+    assert f"the write of {name} in task" in text
+    assert "callables.py" not in text
+
+
+def waits_for_the_first() -> None:
+    with ThreadPoolExecutor(2) as executor:
+        made = [executor.submit(int) for _ in range(2)]
+        done, _ = futures.wait(made, return_when=futures.FIRST_COMPLETED)
+    assert len(done) != 1
+
+
+def test_an_executor_is_used_where_the_program_does() -> None:
+    (failure,) = bohrbug.explore(waits_for_the_first, seconds=None).failures
+    names = Names(failure.trace)
+    told = {
+        row.source
+        for row in schedule_of(failure.trace, (), names).rows
+        if isinstance(row, Line) and row.task == "0" and row.place
+    }
+    assert told == {
+        "made = [executor.submit(int) for _ in range(2)]",
+        "done, _ = futures.wait(made, return_when=futures.FIRST_COMPLETED)",
+        "with ThreadPoolExecutor(2) as executor:",
+    }
+    text = " ".join(failure_text(failure).split())
+    assert "waits for futures" in text
+    assert "get ThreadPoolExecutor work queue" in text
+
+
+def test_what_an_event_loop_calls_is_not_where_the_loop_was_run() -> None:
+    (failure,) = bohrbug.explore(collected_for_an_event_loop, seconds=None).failures
+    names = Names(failure.trace)
+    callbacks = [
+        row
+        for row in schedule_of(failure.trace, (), names).rows
+        if isinstance(row, Line) and any("inspect Future" in each for each in row.operations)
+    ]
+    assert callbacks
+    assert all(row.place.startswith("futures.py") for row in callbacks)

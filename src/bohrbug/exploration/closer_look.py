@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from bohrbug.exploration.figures import Signature
 from bohrbug.exploration.findings import LONG
 from bohrbug.exploration.ongoing import Ongoing
 from bohrbug.model.operation import (
@@ -69,20 +68,8 @@ class CloserLook:
             exploration.result.notices.append(LEFT_BEHIND)
         return again
 
-    def at_what_is_unexplained(self, signature: Signature) -> None:
-        """A failure that nothing explains: what it was the first to show may.
-
-        Parameters:
-            signature: of the failure.
-        """
-        findings = self._exploration.findings
-        failure = findings.unexplained(signature)
-        closer = None if failure is None else self._with_what_it_showed(failure.trace)
-        if failure is not None and closer is not None:
-            findings.show_in(closer, failure)
-
-    def _with_what_it_showed(self, trace: Trace) -> Trace | None:
-        """An execution that fails as another, with more scheduling points.
+    def at_what_it_showed(self, trace: Trace) -> Trace | None:
+        """An execution that fails as another, with what that was the first to show as steps.
 
         Each task does again all that it did between two of its steps.
 

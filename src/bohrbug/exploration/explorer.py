@@ -13,7 +13,7 @@ from bohrbug.exploration.closer_look import CloserLook
 from bohrbug.exploration.conditions import sort_unseen
 from bohrbug.exploration.directing import DIRECTED, Directing
 from bohrbug.exploration.figures import Figures, divergence_words
-from bohrbug.exploration.findings import Findings
+from bohrbug.exploration.findings import Findings, LookCloser, at_nothing_else
 from bohrbug.exploration.foresight import let_foresee
 from bohrbug.exploration.learning import Learner
 from bohrbug.exploration.options import ExploreOptions
@@ -456,10 +456,9 @@ class Explorer:
             if executed.tasks > 1 and not self._warm_up.is_over:
                 self._warm_up.is_over = True
                 trace = CloserLook(self).at_one_of_the_first(trace)
-            self.keep_failure(trace)
-            if executed.tasks > 1 and executed.new_points:
-                CloserLook(self).at_what_is_unexplained(trace.outcome.signature())
-                self.keep_findings()
+            has_shown = executed.tasks > 1 and executed.new_points
+            closer = CloserLook(self).at_what_it_showed if has_shown else at_nothing_else
+            self.keep_failure(trace, look_closer=closer)
         return executed.new_points
 
     def tell_progress(self, more: int) -> None:
@@ -553,14 +552,17 @@ class Explorer:
         """The accesses that are scheduling points."""
         return [*sorted(self.learner.conditions.points), *self.runtime.point_keys()]
 
-    def keep_failure(self, trace: Trace, is_counted: bool = False) -> None:
+    def keep_failure(
+        self, trace: Trace, is_counted: bool = False, look_closer: LookCloser = at_nothing_else
+    ) -> None:
         """Confirm a failure, and save it at once.
 
         Parameters:
             trace: the failing execution.
             is_counted: figures that are still to come count it.
+            look_closer: see :meth:`Findings.note_failure`.
         """
-        self.findings.note_failure(trace, is_counted=is_counted)
+        self.findings.note_failure(trace, is_counted=is_counted, look_closer=look_closer)
         if self.findings.unrepeatable:
             self.caveats.note_unrepeatable(
                 self.findings.unrepeatable, self.findings.fails_when_repeated

@@ -35,6 +35,13 @@ ATTEMPTS = 5
 WITNESSED = 20
 """Executions repeated to see the stacks of both accesses of new data races."""
 
+LookCloser = Callable[[Trace], Trace | None]
+"""Takes an execution that failed; gives one that fails alike and shows more, or nothing."""
+
+
+def at_nothing_else(_: Trace) -> None:
+    """The execution shows all that it can."""
+
 
 class Findings:
     """Takes traces, and keeps what should be reported.
@@ -209,7 +216,11 @@ class Findings:
         self._passes_undisturbed = False
 
     def note_failure(
-        self, trace: Trace, strategy: str | None = None, is_counted: bool = False
+        self,
+        trace: Trace,
+        strategy: str | None = None,
+        is_counted: bool = False,
+        look_closer: LookCloser = at_nothing_else,
     ) -> None:
         """Confirm the failure of a trace, reduce it and keep it, unless it is known.
 
@@ -217,6 +228,7 @@ class Findings:
             trace: the failing execution.
             strategy: what found it, if not the strategy of the exploration.
             is_counted: figures that are still to come count it, see :meth:`count_failure`.
+            look_closer: gives an execution that fails alike and shows more, if there is one.
         """
         signature = trace.outcome.signature()
         seen = 0 if is_counted else 1
@@ -264,39 +276,39 @@ class Findings:
         self.failures[signature] = failure
         self.unconfirmed.pop(signature, None)
         self._result.failures.append(failure)
-        self._examine(failure)
-
-    def _examine(self, failure: Failure) -> None:
-        """Reduce and explain a failure; set it aside if it needs a timeout to fire early."""
-        may_follow_up = len(failure.trace) <= LONG and not self._spending.is_overdrawn
-        if self._options.minimise and not self._is_interrupted() and may_follow_up:
-            self._follow_up().reduce(failure)
+        self._reduce(failure)
         if self._would_put_aside(failure.trace) and self._is_untimely(failure):
             # The timeout is the reason; looking for a cause would cost every such test seconds.
             self._put_aside(failure)
-        elif may_follow_up and not self._spending.is_overdrawn and not self._is_interrupted():
+            return
+        closer = look_closer(failure.trace) if self._may_follow_up(failure) else None
+        if closer is not None:
+            self._show_in(closer, failure)
+        if self._may_follow_up(failure):
             self._follow_up().explain(failure)
 
-    def unexplained(self, signature: Signature) -> Failure | None:
-        """A failure whose cause, if one was found, says nothing of what the tasks do."""
-        # Loaded with the first failure.
-        from bohrbug.exploration.follow_up import is_explained
+    def _may_follow_up(self, failure: Failure) -> bool:
+        is_short = len(failure.trace) <= LONG
+        return is_short and not self._spending.is_overdrawn and not self._is_interrupted()
 
-        failure = self.failures.get(signature)
-        return None if failure is None or is_explained(failure) else failure
+    def _reduce(self, failure: Failure) -> None:
+        if self._options.minimise and self._may_follow_up(failure):
+            self._follow_up().reduce(failure)
 
-    def show_in(self, trace: Trace, failure: Failure) -> None:
-        """Show a failure in another execution, and examine it anew.
+    def _show_in(self, trace: Trace, failure: Failure) -> None:
+        """Show a failure in another execution, unless that needs a timeout to fire early.
 
         Parameters:
             trace: the execution, with a strict plan that was seen to reproduce it.
             failure: takes over what differs.
         """
         shown = self._failure(trace, failure.confirmed)
+        self._reduce(shown)
+        if self._would_put_aside(shown.trace) and self._is_untimely(shown):
+            return
         failure.outcome, failure.trace, failure.plan = shown.outcome, shown.trace, shown.plan
         failure.essential, failure.early_timeouts = shown.essential, shown.early_timeouts
         failure.points, failure.accesses = shown.points, shown.accesses
-        self._examine(failure)
 
     def _would_put_aside(self, trace: Trace) -> bool:
         """Whether a failure does not count if it needs what a timeout or a sleep has done early."""

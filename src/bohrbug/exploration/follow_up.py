@@ -13,7 +13,6 @@ from bohrbug.exploration.minimisation.candidates import raised_in_a_step
 from bohrbug.exploration.minimisation.causes import find_cause
 from bohrbug.exploration.minimisation.normal_form import normalise
 from bohrbug.exploration.minimisation.preemptions import MOST, cost, minimise
-from bohrbug.exploration.minimisation.ranks import LIFE
 from bohrbug.exploration.minimisation.systematic import MOST_FOR_FEWER, fewest_preemptions
 from bohrbug.exploration.options import ExploreOptions
 from bohrbug.exploration.result import Failure
@@ -21,12 +20,6 @@ from bohrbug.exploration.spending import HALF, LITTLE, Spending
 from bohrbug.model.cause import Strength
 from bohrbug.model.plan import Ordered, Plan, Switches
 from bohrbug.model.trace import Trace
-
-
-def is_explained(failure: Failure) -> bool:
-    """Whether its cause says more than which tasks begin and end before others do."""
-    orderings = () if failure.cause is None else failure.cause.orderings
-    return any({each.first.kind, each.second.kind}.isdisjoint(LIFE) for each in orderings)
 
 
 class FollowUp:

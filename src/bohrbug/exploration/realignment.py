@@ -13,6 +13,7 @@ from difflib import SequenceMatcher
 
 from bohrbug.exploration.program_text import FileText, PointText, functions_by_line
 from bohrbug.model.conditions import PlaceKey
+from bohrbug.model.following import beginnings
 from bohrbug.model.operation import BEGIN, END, Operation, Site, TaskId
 from bohrbug.model.outcome import Outcome
 from bohrbug.model.plan import Aligned, Mark
@@ -367,9 +368,9 @@ def marks_of(trace: Trace, alignment: Alignment) -> Marks:
         marks.append(Mark(task, operation.kind.name, site, trace.has_fired(step)))
         steps.append(step)
     tasks = tuple(
-        (info.id, None if info.spawned is None else alignment.site(info.spawned))
-        for info in trace.task_infos.values()
-        if "." in info.id
+        (task, None if place is None else alignment.site(place))
+        for task, place in beginnings(trace).items()
+        if "." in task
     )
     made = tuple((task, tuple(each)) for task, each in sorted(values.items()))
     return Marks(Aligned(tuple(marks), tasks, made), tuple(steps), tuple(lost))

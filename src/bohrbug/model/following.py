@@ -130,6 +130,27 @@ def _is_at(site: Site | None, wanted: Site | None) -> bool:
     return site.line == wanted.line and site.filename == wanted.filename
 
 
+def beginnings(trace: Trace) -> dict[TaskId, Site | None]:
+    """For each task of an execution, after the one that started it, what tells it from others.
+
+    Those that one task has started are in the order of their creation. What tells one is where it
+    was about to do something for the first time: a thread where it was started, a task of an event
+    loop in its coroutine.
+    """
+    found = {info.id: info.spawned for info in trace.task_infos.values()}
+    known = set()
+    steps = zip(trace.tasks, trace.operations, strict=True)
+    for task, operation in (*steps, *trace.final_pending.items()):
+        if task not in known:
+            known.add(task)
+            found[task] = site_of(operation.place)
+    return {task: found[task] for task in sorted(found, key=_ancestry)}
+
+
+def _ancestry(task: TaskId) -> list[int]:
+    return [int(number) for number in task.split(".")]
+
+
 def followed(policy: Aligned, trace: Trace) -> Iterator[int | None]:
     """For each step of an execution the index of the mark that it is; ``None`` if it is none.
 
@@ -138,8 +159,8 @@ def followed(policy: Aligned, trace: Trace) -> Iterator[int | None]:
         trace: the execution.
     """
     follower = Follower(policy)
-    for info in trace.task_infos.values():
-        follower.meet(info.id, info.spawned)
+    for task, place in beginnings(trace).items():
+        follower.meet(task, place)
     for task, operation in zip(trace.tasks, trace.operations, strict=True):
         if operation.kind is CHOOSE:
             yield None
@@ -150,8 +171,8 @@ def followed(policy: Aligned, trace: Trace) -> Iterator[int | None]:
 def tasks_followed(policy: Aligned, trace: Trace) -> dict[TaskId, TaskId]:
     """Which recorded task each task of an execution stands for."""
     follower = Follower(policy)
-    for info in trace.task_infos.values():
-        follower.meet(info.id, info.spawned)
+    for task, place in beginnings(trace).items():
+        follower.meet(task, place)
     found = {}
     for task in {**dict.fromkeys(trace.task_infos), **dict.fromkeys(trace.tasks)}:
         recorded = follower.recorded(task)

@@ -39,7 +39,12 @@ from bohrbug.model.outcome import Outcome, TaskInfo
 from bohrbug.model.site import site_of
 from bohrbug.model.trace import Trace
 from bohrbug.report.assigned import assigned_name, used_name
-from bohrbug.report.sources import ShortNames, is_threading_file, is_tool_file
+from bohrbug.report.sources import (
+    ShortNames,
+    is_threading_file,
+    is_tool_file,
+    is_traceback_file,
+)
 
 # For each kind of operation: what a task does (with the resource behind it), and
 # the same as a noun.
@@ -122,12 +127,19 @@ _PART = re.compile(r"(\.[^\W\d]\w*|\[.+\])$")
 """Behind the id of an object, which of its variables it is: an attribute or an item."""
 _PRIVATE = re.compile(r"\w+\._([A-Z]\w*?)__(?=\w*[^\W_])(?!\w*__\b)")
 """What ``self.__name`` in a class becomes: ``Derived._Class__name``."""
+_OF_LIBRARY = {
+    "Event _Waiter.event": "futures",
+    "SimpleQueue ThreadPoolExecutor._work_queue": "ThreadPoolExecutor work queue",
+}
+"""What parts of ``concurrent.futures`` are to a reader, by the names that they have in there."""
+
 _GENERATED_NAME = re.compile(r"^(.*?)\s*\((.+)\)$")
 
 
 def _is_hidden(site: Site) -> bool:
-    """Whether a place says nothing to a reader: in the tool, or where threads begin."""
-    return is_tool_file(site.filename) or is_threading_file(site.filename)
+    """Whether a place says nothing to a reader: in the tool, where threads begin, in tracebacks."""
+    file = site.filename
+    return is_tool_file(file) or is_threading_file(file) or is_traceback_file(file)
 
 
 def _sites(outcome: Outcome) -> Iterable[Site]:
@@ -245,7 +257,9 @@ class Names:
         # Where a native one was first used, the result of that call may be assigned.
         name = "" if resource.type in MADE_BY_CALLS else assigned_name(created)
         if name:
-            return f"{resource.type} {name}", self.place(created)
+            named = f"{resource.type} {name}"
+            known = _OF_LIBRARY.get(named)
+            return (named, self.place(created)) if known is None else (known, "")
         return f"{resource.type} {self.place(created)}", ""
 
     def type(self, id: ResourceId) -> str:

@@ -17,6 +17,8 @@ _RUNNERS = tuple(
     f"{os.sep}{name}{os.sep}"
     for name in ("_pytest", "pluggy", "greenlet", "pytest_asyncio", "pytest_trio")
 )
+_LIBRARY = os.path.abspath(os.path.dirname(os.__file__))
+
 _OF_LOOPS = {
     "runners.py": ("run",),
     "base_events.py": ("run_until_complete", "run_forever", "_run_once"),
@@ -40,9 +42,17 @@ def is_tool_file(filename: str) -> bool:
 @lru_cache(maxsize=4096)
 def is_threading_file(filename: str) -> bool:
     """Whether a file is the standard library's ``threading.py``."""
-    return os.path.abspath(filename) == os.path.abspath(
-        os.path.join(os.path.dirname(os.__file__), "threading.py")
-    )
+    return _is_of_library(filename, "threading.py")
+
+
+@lru_cache(maxsize=4096)
+def is_traceback_file(filename: str) -> bool:
+    """Whether a file is the standard library's ``traceback.py``, which prints what has failed."""
+    return _is_of_library(filename, "traceback.py")
+
+
+def _is_of_library(filename: str, name: str) -> bool:
+    return os.path.abspath(filename) == os.path.join(_LIBRARY, name)
 
 
 @lru_cache(maxsize=4096)

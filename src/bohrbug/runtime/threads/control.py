@@ -69,6 +69,27 @@ def outside_internal_modules(frame: Any) -> Any:
     return innermost
 
 
+_TURNS = "bohrbug.runtime.threads.loops.turns"
+_LAYERS = ("bohrbug.runtime.", "asyncio.", "concurrent.futures.", "multiprocessing.")
+
+
+def outside_library(frame: Any) -> Any:
+    """The innermost frame, from ``frame`` outwards, of who waits for others or lets them work.
+
+    That is the program's, and not one of the layers of the library through which it does so. What
+    an event loop calls has none: then it is ``frame``.
+    """
+    innermost = frame
+    while frame is not None:
+        name = frame.f_globals.get("__name__", "")
+        if name not in INTERNAL_MODULES and not name.startswith(_LAYERS):
+            return innermost if name.startswith("bohrbug.") else frame
+        if name == _TURNS:
+            break
+        frame = frame.f_back
+    return innermost
+
+
 class _Holder:
     """One mutable cell, so that modules can import it once and see every change."""
 

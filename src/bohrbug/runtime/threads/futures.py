@@ -8,12 +8,13 @@ import threading
 import weakref
 from collections.abc import Callable
 from sys import _getframe
+from types import FrameType
 from typing import Any
 
 from bohrbug.model.operation import INSPECT, JOIN, PUT, RESOLVE, RESULT, SHUTDOWN, kind_named
 from bohrbug.runtime.interposed import CONTROL, wrapped_alike
 from bohrbug.runtime.threads import kept_errors, thread_functions
-from bohrbug.runtime.threads.control import controlled
+from bohrbug.runtime.threads.control import controlled, outside_library
 from bohrbug.runtime.threads.execution import Execution
 from bohrbug.runtime.threads.handed_over import HandedOver
 from bohrbug.runtime.threads.interpreters import runs_elsewhere
@@ -60,6 +61,11 @@ def _is_free(self: Any, task: Task) -> bool:
     return not lock._real.locked() or lock._ident == task.ident
 
 
+def _place_from(frame: FrameType) -> Any:
+    """The place in the program from which ``concurrent.futures`` was called, or that in itself."""
+    return place_of(outside_library(frame))
+
+
 def _wrap(owner: Any, name: str, kind: Any, looks: bool = False) -> None:
     """One scheduling point, then the original; callbacks run by it are points again."""
     original = getattr(owner, name)
@@ -75,7 +81,7 @@ def _wrap(owner: Any, name: str, kind: Any, looks: bool = False) -> None:
         quiet = task.inside or (looks and is_quiet(execution, frame))
         if not quiet:
             state = execution.resources.of(self, owner.__name__)
-            place = place_of(frame)
+            place = _place_from(frame)
             if owner is _Future:
                 execution.perform(kind, state, place, lambda: _is_free(self, task))
             else:
@@ -104,7 +110,7 @@ def add_done_callback(self: Any, fn: Callable[[Any], object]) -> None:
         execution.perform(
             RESOLVE,
             execution.resources.of(self, "Future"),
-            place_of(_getframe(1)),
+            _place_from(_getframe(1)),
             lambda: _is_free(self, task),
         )
     if self._state in _DONE:
@@ -137,7 +143,7 @@ def _wrap_waiting(name: str) -> None:
         # far the others are.
         if not (task.inside and ready()):
             state = execution.resources.of(self, "Future")
-            place = place_of(frame)
+            place = _place_from(frame)
             if timeout is None or timeout > 0:
                 execution.perform(RESULT, state, place, ready, timeout)
             elif not task.inside:
@@ -198,7 +204,7 @@ def submit(self: Any, fn: Any, /, *args: Any, **kwargs: Any) -> Any:
         execution.perform(
             PUT,
             execution.resources.of(self, "ThreadPoolExecutor"),
-            place_of(_getframe(1)),
+            _place_from(_getframe(1)),
         )
     task.inside += 1
     try:
@@ -224,7 +230,7 @@ def shutdown(self: Any, wait: bool = True, *, cancel_futures: bool = False) -> N
         _shutdown(self, wait, cancel_futures=cancel_futures)
         return
     task = execution.current
-    place = place_of(_getframe(1))
+    place = _place_from(_getframe(1))
     state = execution.resources.of(self, "ThreadPoolExecutor")
     if not task.inside:
         execution.perform(SHUTDOWN, state, place)

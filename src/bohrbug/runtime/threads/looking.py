@@ -16,7 +16,7 @@ from typing import Any
 
 from bohrbug.model.operation import INSPECT, SET, Kind, TaskId
 from bohrbug.runtime.threads import queue_items
-from bohrbug.runtime.threads.control import controlled, current
+from bohrbug.runtime.threads.control import controlled, current, outside_library
 from bohrbug.runtime.threads.execution import Execution
 from bohrbug.runtime.threads.idents import FIRST_IDENT
 from bohrbug.runtime.threads.patches import Patches
@@ -62,8 +62,9 @@ def _watch_text(class_: Any, kind: str) -> None:
         if not (execution is None or execution.current.inside or execution.is_alone()):
             frame = _getframe(1)
             state = execution.resources.of(self, kind)
-            execution.perform(INSPECT, state, place_of(frame))
-            execution.observe(state, place_of(frame))
+            place = place_of(outside_library(frame))
+            execution.perform(INSPECT, state, place)
+            execution.observe(state, place)
         text: str = original(self)
         return text
 
@@ -106,7 +107,7 @@ Inspecting.assume = staticmethod(_assume)
 def look_around(execution: Execution, frame: Any) -> None:
     """A task is about to ask which threads are alive, or whether one was started."""
     if not execution.current.inside and len(execution.all_tasks) > 1:
-        _look_around(execution, place_of(frame))
+        _look_around(execution, place_of(outside_library(frame)))
 
 
 def _look_around(execution: Execution, place: Any) -> None:
@@ -229,7 +230,8 @@ def _point_at(name: str, kind: Kind, frame: Any) -> None:
     elif ("Thread", name) not in execution.namespaces or frame.f_globals is _THREADING:
         return
     label = f"{name}s of threads"
-    execution.perform(kind, execution.resources.state_named(label, label, name), place_of(frame))
+    state = execution.resources.state_named(label, label, name)
+    execution.perform(kind, state, place_of(outside_library(frame)))
 
 
 def _watch_property(name: str) -> property:

@@ -36,6 +36,7 @@ from bohrbug.runtime.threads.control import (
     current,
     is_unseen,
     outside_internal_modules,
+    outside_library,
     real_allocate_lock,
 )
 from bohrbug.runtime.threads.execution import Execution
@@ -114,7 +115,7 @@ def _registering(
             frame = _getframe(1)
             if type_name == "Future":
                 # Made by an executor on behalf of who submits.
-                frame = outside_internal_modules(frame)
+                frame = outside_library(outside_internal_modules(frame))
             module = frame.f_globals.get("__name__", "")
             is_part = type_name in _PARTS and module.startswith(_EXECUTORS)
             if module not in INTERNAL_MODULES or is_part:
@@ -129,20 +130,6 @@ def _registering(
                     _adopt_own_lock(self, execution, place_of(frame))
                 return
         original(self, *args, **kwargs)
-
-
-def outermost(frame: Any) -> Any:
-    """The frame of the program that called into ``threading``, or ``frame`` itself."""
-    caller = frame
-    while caller.f_globals is _THREADING or caller.f_globals is _OURS:
-        if caller.f_back is None:
-            return frame
-        caller = caller.f_back
-    # Directly above may be what starts the task, when a primitive is a thread's target.
-    return frame if caller.f_globals["__name__"].startswith("bohrbug.") else caller
-
-
-_OURS = globals()
 
 
 def _adopt_own_lock(condition: Any, execution: Execution, place: Any) -> None:
@@ -191,7 +178,7 @@ def _wait(self: Any, timeout: float | None = None) -> bool:
     task = execution.current
     if frame.f_globals is _THREADING:
         # Within wait_for() or a barrier.
-        place = place_of(outermost(frame))
+        place = place_of(outside_library(frame))
     else:
         place = place_of(frame)
         if not is_quiet(execution, frame):
@@ -382,7 +369,7 @@ def _event_wait_(self: Any, timeout: float | None = None) -> bool:
     execution.perform(
         WAIT,
         execution.resources.of(self, "Event"),
-        place_of(outermost(frame)),
+        place_of(outside_library(frame)),
         lambda: self._flag,
         timeout,
     )
@@ -512,5 +499,5 @@ def _init_timer(self: Any, *args: Any, **kwargs: Any) -> None:
     execution = controlled()
     if execution is not None:
         # What a timer waits for and what cancels it is its event.
-        place = place_of(outermost(_getframe(1)))
+        place = place_of(outside_library(_getframe(1)))
         execution.resources.register(self.finished, execution.current, "Timer", place)

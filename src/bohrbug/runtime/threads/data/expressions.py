@@ -37,6 +37,10 @@ _STATEMENTS = ("for ", "assert ", "if ", "while ")
 """How statements begin whose own instructions access something. Up to Python 3.11 it is the whole
 statement that a jump stands for, and not what is tested."""
 
+names_of_bound: dict[int, str] = {}
+"""By the identities of places at which the tool calls a function in C that it was given: the name
+that the program has for the object that the function is bound to. Those places stay."""
+
 
 def accessed_name(place: Place) -> str:
     """The name that the source has for the container that is accessed at a place.
@@ -49,6 +53,8 @@ def accessed_name(place: Place) -> str:
         the expression has no such name for it or might mean another one, and where there is no
         source.
     """
+    if known := names_of_bound.get(id(place)):
+        return known
     code = code_at(place)
     return _name(None if code is None else _accessed_by(code), place)
 

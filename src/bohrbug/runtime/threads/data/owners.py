@@ -16,6 +16,7 @@ from bohrbug.runtime.threads.data.expressions import accessed_name, holder_name
 from bohrbug.runtime.threads.data.kinds import GLOBALS, Kind, name_of
 from bohrbug.runtime.threads.data.places import Place
 from bohrbug.runtime.threads.data.shadows import IdentityKey, Shadow, shown
+from bohrbug.runtime.threads.stacks import is_own
 
 _real_basename = os.path.basename
 
@@ -113,7 +114,7 @@ class Owner:
         if self.kind.name == _CACHE:
             return self._cache()
         site = site_of(self.place)
-        if site is None:
+        if site is None or is_own(site.filename):
             return self.kind.name
         return f"{self.kind.name} {_real_basename(site.filename)}:{site.line}"
 

@@ -8,11 +8,16 @@ from contextvars import Context
 from types import CodeType, FunctionType, MethodType
 from typing import Any
 
+from bohrbug.runtime.threads.data.expressions import names_of_bound
 from bohrbug.runtime.threads.rewrite import c_code, halfway, iteration, meanings, tell, unknown
+from bohrbug.runtime.threads.rewrite.known_as import name_of_bound
 from bohrbug.runtime.threads.rewrite.place import Place
 
 CALLABLE_PLACES: dict[str, Place] = {}
-"""The place of each C function that was passed on as a callable, by its name."""
+"""The place of each C function that was passed on as a callable, by its name.
+
+Where the program has a name for the object that it is bound to, that is a part of it.
+"""
 
 
 def instrumented_callable(callable_: Callable[..., Any]) -> Callable[..., Any]:
@@ -35,7 +40,7 @@ def instrumented_callable(callable_: Callable[..., Any]) -> Callable[..., Any]:
 
     halfway.note_caller(run.__code__)
     name = getattr(callable_, "__qualname__", None) or type(callable_).__qualname__
-    place = _place_called(name, run.__code__)
+    place = _place_bound(name, run.__code__, name_of_bound(callable_, sys._getframe(1)))
     return run
 
 
@@ -97,6 +102,14 @@ def _place_called(name: str, code: CodeType) -> Place:
         code = code.replace(co_name=name, co_qualname=name)
         known = CALLABLE_PLACES[name] = Place((code, 0))
     return known
+
+
+def _place_bound(name: str, code: CodeType, bound: str) -> Place:
+    if not bound:
+        return _place_called(name, code)
+    place = _place_called(f"{name} of {bound}", code)
+    names_of_bound[id(place)] = bound
+    return place
 
 
 def tell_consumed(things: Any, name: str, *, in_any_order: bool = False) -> None:

@@ -1,0 +1,74 @@
+"""What a program calls an object that it hands over, as the bound method ``results.append``.
+
+Whoever calls the method later is no code of the program, and its source has no name for the object.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import partial
+from types import FrameType, ModuleType
+from typing import Any
+
+from bohrbug.model.site import qualified
+from bohrbug.runtime.threads.control import outside_internal_modules
+
+_FARTHEST = 10
+"""So many frames outwards the object may have its name."""
+
+
+def name_of_bound(function: Any, frame: FrameType | None) -> str:
+    """What the program calls the object that a function in C is bound to.
+
+    Parameters:
+        function: that is handed over.
+        frame: of who hands it over.
+
+    Returns:
+        ``results``, or ``Bank.accounts`` for ``self.accounts`` in a method of ``Bank``; empty where
+        the function is bound to nothing, or the object has no name there.
+    """
+    while type(function) is partial:
+        function = function.func
+    bound = getattr(function, "__self__", None)
+    if bound is None or isinstance(bound, (ModuleType, type)):
+        return ""
+    for around in _frames(frame):
+        for name in _names(bound, around.f_locals):
+            return qualified(name, around.f_code.co_qualname)
+        for name, value in around.f_globals.items():
+            if value is bound:
+                return name
+    return ""
+
+
+def _frames(frame: FrameType | None) -> Iterator[FrameType]:
+    around = outside_internal_modules(frame)
+    for _ in range(_FARTHEST):
+        if around is None:
+            return
+        yield around
+        around = around.f_back
+
+
+def _names(bound: object, local: Mapping[str, object]) -> Iterator[str]:
+    # Comprehensions have variables such as ``.0``.
+    known = {name: value for name, value in local.items() if name.isidentifier()}
+    for name, value in known.items():
+        if value is bound:
+            yield name
+    for name, value in known.items():
+        for attribute, held in _attributes(value).items():
+            if held is bound:
+                yield f"{name}.{attribute}"
+
+
+def _attributes(holder: object) -> dict[str, object]:
+    """What an object has in its dictionary, without asking code of the program."""
+    if isinstance(holder, (ModuleType, type)):
+        return {}
+    try:
+        found = object.__getattribute__(holder, "__dict__")
+    except AttributeError:
+        return {}
+    return found if type(found) is dict else {}
