@@ -8,6 +8,7 @@ from zlib import crc32
 
 import pytest
 
+import bohrbug
 from bohrbug.exploration.minimisation import candidates
 from bohrbug.exploration.minimisation.budget import Budget
 from bohrbug.exploration.minimisation.candidates import (
@@ -214,6 +215,41 @@ def test_with_three_tasks_any_two_of_them_will_do() -> None:
     assert cause is not None
     assert cause.strength is Strength.SUFFICIENT
     assert cause.unmet_failed > 0
+
+
+class _Cache:
+    """Counts what it loads, beside what matters."""
+
+    def __init__(self) -> None:
+        self.data: dict[str, object] = {}
+        self.loads = 0
+
+    def get(self, key: str) -> object:
+        if key not in self.data:
+            self.loads += 1
+            self.data[key] = object()
+        return self.data[key]
+
+
+def _fills_a_cache_twice() -> None:
+    cache, found = _Cache(), []
+    threads = [threading.Thread(target=lambda: found.append(cache.get("key"))) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    if found[0] is not found[1]:
+        raise LookupError
+
+
+def test_what_only_follows_from_the_orderings_that_matter_is_not_claimed_in_their_place() -> None:
+    (failure,) = bohrbug.explore(_fills_a_cache_twice, seconds=None).failures
+    assert failure.cause is not None
+    assert failure.cause.strength is Strength.EXACT
+    # It was first said to fail whenever the counter is accessed in a certain order.
+    resources = {each.first.resource for each in failure.cause.orderings}
+    labels = {failure.trace.resources[resource].label for resource in resources}
+    assert labels == {"dict _Cache.data['key']"}
 
 
 class FirstUsersNames(Run):

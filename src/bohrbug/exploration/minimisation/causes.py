@@ -12,9 +12,10 @@ What survives is reported with the number of executions on either side.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import islice
 from random import Random
 
 from bohrbug.exploration.minimisation.budget import Budget
@@ -52,6 +53,9 @@ SEEDS = 10
 
 FEWEST = 3
 """... the fewest different ones on each side for a claim that does not cover all there are."""
+
+MOST_INSTEAD = 50
+"""Orderings that are tried in the place of one that only some failing executions met."""
 
 MOST_LUCK = 1e-4
 """How likely it may be that a failure that has nothing to do with the orderings of an *only if* was
@@ -162,13 +166,51 @@ class _Learner:
         in_one = {o: ~columns[o] & passed for o in ranked if columns[o] & 1}
         chosen = smallest_cover(in_one, passed, LARGEST, resources_in)
         if chosen is not None:
-            claim = self._sorted(Strength.EXACT, chosen)
             # With renamings, the rows of failing examples are not all that they met.
-            if self.refuted(claim, table, 0):
-                claim = self._sorted(Strength.SUFFICIENT, chosen)
-            return claim
+            exact = self._met_by_all(chosen, in_one, passed, table)
+            if exact is not None:
+                return self._sorted(Strength.EXACT, exact)
+            return self._sorted(Strength.SUFFICIENT, chosen)
         some, covered = greedy_cover(in_all, passed, LARGEST)
         return self._sorted(Strength.NECESSARY, some) if covered else None
+
+    def _met_by_all(
+        self, chosen: list[Ordering], in_one: Mapping[Ordering, int], passed: int, table: Table
+    ) -> list[Ordering] | None:
+        """Orderings that no passing example met either, but all failing ones; ``None``: not found.
+
+        Each of those that were chosen rules out as much as it can, and so may be met by some
+        failing examples only; another one in its place may do that is met by more.
+
+        Parameters:
+            chosen: orderings that rule out all passing examples.
+            in_one: what each ordering of the explained execution rules out.
+            passed: the passing examples, as bits.
+            table: says what was met.
+        """
+        failing = [example for example in self._examples.all if example.failed]
+
+        def failing_met(orderings: list[Ordering]) -> int:
+            claim = self._sorted(Strength.SUFFICIENT, orderings).orderings
+            if not self._examples.first_users.are_steady(claim):
+                return 0
+            return sum(table.meets(example, claim) for example in failing)
+
+        most = failing_met(chosen)
+        for position in range(len(chosen)):
+            ruled_out = 0
+            for other in chosen[:position] + chosen[position + 1 :]:
+                ruled_out |= in_one[other]
+            missing = passed & ~ruled_out
+            enough = (o for o, bits in in_one.items() if not missing & ~bits)
+            for other in islice(enough, MOST_INSTEAD):
+                if most == len(failing):
+                    return chosen
+                instead = [*chosen[:position], other, *chosen[position + 1 :]]
+                met = failing_met(instead)
+                if met > most:
+                    most, chosen = met, instead
+        return chosen if most == len(failing) else None
 
     def _sorted(self, strength: Strength, orderings: list[Ordering]) -> _Claim:
         return _Claim(strength, in_order(orderings, self._history))
