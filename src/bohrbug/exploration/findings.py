@@ -281,11 +281,9 @@ class Findings:
             # The timeout is the reason; looking for a cause would cost every such test seconds.
             self._put_aside(failure)
             return
-        closer = look_closer(failure.trace) if self._may_follow_up(failure) else None
-        if closer is not None:
-            self._show_in(closer, failure)
+        self._explain(failure)
         if self._may_follow_up(failure):
-            self._follow_up().explain(failure)
+            self._explain_closer(failure, look_closer)
 
     def _may_follow_up(self, failure: Failure) -> bool:
         is_short = len(failure.trace) <= LONG
@@ -295,20 +293,34 @@ class Findings:
         if self._options.minimise and self._may_follow_up(failure):
             self._follow_up().reduce(failure)
 
-    def _show_in(self, trace: Trace, failure: Failure) -> None:
-        """Show a failure in another execution, unless that needs a timeout to fire early.
+    def _explain(self, failure: Failure) -> None:
+        if self._may_follow_up(failure):
+            self._follow_up().explain(failure)
 
-        Parameters:
-            trace: the execution, with a strict plan that was seen to reproduce it.
-            failure: takes over what differs.
+    def _explain_closer(self, failure: Failure, look_closer: LookCloser) -> None:
+        """Show a failure in an execution that shows more, unless that explains it less well.
+
+        One that is explained exactly stays as it is: it is told in fewer steps.
         """
-        shown = self._failure(trace, failure.confirmed)
+        # Loaded with the first failure.
+        from bohrbug.exploration.follow_up import EXACTLY, how_well_explained
+
+        if how_well_explained(failure.cause) >= EXACTLY:
+            return
+        closer = look_closer(failure.trace)
+        if closer is None:
+            return
+        shown = self._failure(closer, failure.confirmed)
         self._reduce(shown)
         if self._would_put_aside(shown.trace) and self._is_untimely(shown):
+            return
+        self._explain(shown)
+        if how_well_explained(shown.cause) < how_well_explained(failure.cause):
             return
         failure.outcome, failure.trace, failure.plan = shown.outcome, shown.trace, shown.plan
         failure.essential, failure.early_timeouts = shown.essential, shown.early_timeouts
         failure.points, failure.accesses = shown.points, shown.accesses
+        failure.cause = shown.cause
 
     def _would_put_aside(self, trace: Trace) -> bool:
         """Whether a failure does not count if it needs what a timeout or a sleep has done early."""
