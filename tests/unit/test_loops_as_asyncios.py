@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 import unittest.mock
 from asyncio import base_events
 from typing import Any
@@ -209,13 +210,21 @@ class Mocked(asyncio.SelectorEventLoop):
         self._selector = real
 
 
-@pytest.mark.parametrize("cls", [Counting, Timeless, Mocked])
+class Timed(asyncio.SelectorEventLoop):
+    """A loop whose clock is replaced, by objects that are functions."""
+
+    def __init__(self) -> None:
+        super().__init__(Waiting())
+        self.time = lambda: self._selector.now  # type: ignore[attr-defined, method-assign]
+
+
+@pytest.mark.parametrize("cls", [Counting, Timeless, Timed, Mocked])
 def test_a_loop_with_turns_of_its_own_has_them_and_a_caveat(
     cls: type[asyncio.SelectorEventLoop],
 ) -> None:
     def test() -> None:
         loop = cls()
-        loop.run_until_complete(asyncio.sleep(1 if cls is Timeless else 0))
+        loop.run_until_complete(asyncio.sleep(1 if cls in (Timeless, Timed) else 0))
         loop.close()
         assert getattr(loop, "turns", 3) > 2
 
@@ -255,3 +264,60 @@ def test_a_loop_that_only_polls_lets_threads_in() -> None:
 
     result = bohrbug.explore(test, executions=20, level="sync", hang_seconds=1)
     assert result.verdict.kind is VerdictKind.NO_FAILURE_FOUND, result.verdict
+
+
+class FastClock:
+    """A clock of a test's own that a running loop gets: it jumps to where the loop waits for."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def of(self, loop: Any) -> Any:
+        selector = loop._selector
+        select = selector.select
+
+        def wait(timeout: float | None) -> Any:
+            self.now += timeout or 0
+            return select(0)
+
+        return unittest.mock.patch.multiple(
+            loop, time=lambda: self.now
+        ), unittest.mock.patch.object(selector, "select", wait)
+
+
+def test_a_loop_that_gets_a_clock_of_its_own_while_it_runs_waits_by_that() -> None:
+    async def main() -> None:
+        clock = FastClock()
+        began = time.monotonic()
+        time_patched, select_patched = clock.of(asyncio.get_running_loop())
+        with time_patched, select_patched:
+            await asyncio.gather(asyncio.sleep(0.1), asyncio.sleep(1000))
+        assert clock.now >= 1000
+        assert time.monotonic() - began < 1
+        await asyncio.sleep(0)
+
+    result = explored(main, executions=20)
+    assert not result.failures
+    assert any("asyncio" in caveat for caveat in result.verdict.caveats)
+
+
+def test_a_thread_wakes_a_loop_whose_select_was_replaced() -> None:
+    async def main() -> None:
+        loop = asyncio.get_running_loop()
+        selector: Any = loop._selector  # type: ignore[attr-defined]
+        select = selector.select
+        came = asyncio.Event()
+
+        def wait(timeout: float | None) -> Any:
+            return select(timeout)
+
+        with unittest.mock.patch.object(selector, "select", wait):
+            await asyncio.sleep(0)
+            thread = threading.Thread(target=loop.call_soon_threadsafe, args=(came.set,))
+            thread.start()
+            await came.wait()
+            thread.join()
+
+    result = explored(main, executions=50)
+    assert not result.failures, result.failures
+    assert result.verdict.kind is VerdictKind.NO_FAILURE_FOUND

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from bohrbug.pytest_plugin.summary import Summary
+from bohrbug.exploration.verdicts import Caveat, CaveatKind
+from bohrbug.pytest_plugin.summary import Summary, _limit
 
 
 class Reporter:
@@ -27,10 +28,14 @@ def data(**changes: Any) -> dict[str, Any]:
         "notices": [],
         "untimely": [],
         "failures": [],
-        "caveats": [],
+        "limits": [],
         "tasks": 3,
         **changes,
     }
+
+
+def limit(what: str, times: int = 1) -> tuple[str, str, str, int]:
+    return _limit("test_x", Caveat(what, CaveatKind.UNCONTROLLED, times))
 
 
 def written(*reports: dict[str, Any]) -> list[str]:
@@ -48,10 +53,38 @@ def test_several_races_on_a_variable_in_one_test_are_one_test() -> None:
 
 
 def test_tests_with_the_same_race_or_caveat_are_counted() -> None:
-    report = data(races=["Counter.value"] * 2, caveats=["a child process", "a child process"])
+    child = limit("a child process")
+    report = data(races=["Counter.value"] * 2, limits=[child, child])
     lines = written(report, report, data())
     assert "  Counter.value (2 tests)" in lines
-    assert "  a child process (2 tests)" in lines
+    assert "  a child process (4 times, in 2 tests)" in lines
+
+
+def test_how_often_something_was_waited_for_is_added_up() -> None:
+    lines = written(
+        data(limits=[limit("a child", 3), limit("a file")]),
+        data(limits=[limit("a child", 2)]),
+        data(limits=[limit("a file")]),
+        data(limits=[limit("a pipe", 4)]),
+        data(limits=[limit("a socket")]),
+    )
+    assert lines[-4:] == [
+        "  a child (5 times, in 2 tests)",
+        "  a file (2 tests)",
+        "  a pipe (4 times)",
+        "  a socket",
+    ]
+
+
+def test_tests_that_are_not_deterministic_are_one_line_wherever_they_differ() -> None:
+    words = "the test is not deterministic: at step {}"
+    several = [_limit(f"test_{n}", Caveat(words.format(n), CaveatKind.DIVERGENCE)) for n in (1, 2)]
+    diverged = _limit("test_1", Caveat("3 executions diverged", CaveatKind.DIVERGENCE))
+    one = data(limits=[several[0], diverged])
+    assert written(one)[-1] == "  test_1: the test is not deterministic: at step 1"
+    assert written(one, data(limits=[several[1]]))[-1] == (
+        "  2 tests are not deterministic, such as test_1: at step 1"
+    )
 
 
 def test_what_a_busy_machine_could_do_comes_before_what_it_could_not() -> None:

@@ -76,18 +76,24 @@ class Caveat(str):
     Parameters:
         text: the sentence.
         kind: what it is about.
+        times: how often that happened; the sentence ends with it if it is more than once.
+
+    Attributes:
+        gist: the sentence without how often, which is the same for other tests.
     """
 
     kind: CaveatKind
+    times: int
+    gist: str
 
-    def __new__(cls, text: str, kind: CaveatKind) -> Self:
+    def __new__(cls, text: str, kind: CaveatKind, times: int = 1) -> Self:
         """See the class."""
-        made = super().__new__(cls, text)
-        made.kind = kind
+        made = super().__new__(cls, text if times == 1 else f"{text} ({times:,} times)")
+        made.kind, made.times, made.gist = kind, times, text
         return made
 
-    def __reduce__(self) -> tuple[type[Caveat], tuple[str, CaveatKind]]:
-        return Caveat, (str(self), self.kind)
+    def __reduce__(self) -> tuple[type[Caveat], tuple[str, CaveatKind, int]]:
+        return Caveat, (self.gist, self.kind, self.times)
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,8 +252,7 @@ def caveats(evidence: Evidence) -> tuple[Caveat, ...]:
     """What limits a verdict."""
     found = list(evidence.notes)
     for what, count in sort_unseen(evidence.uncontrolled).doubts:
-        text = what if count == 1 else f"{what} ({count:,} times)"
-        found.append(Caveat(text, CaveatKind.UNCONTROLLED))
+        found.append(Caveat(what, CaveatKind.UNCONTROLLED, count))
     if evidence.diverged:
         executions = "execution" if evidence.diverged == 1 else "executions"
         text = f"{evidence.diverged:,} {executions} could not follow their plan"

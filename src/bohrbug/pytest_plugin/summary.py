@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
 
 from bohrbug.exploration.result import Failure, Result, VerdictKind
-from bohrbug.exploration.verdicts import CaveatKind
+from bohrbug.exploration.verdicts import Caveat, CaveatKind
 from bohrbug.model.standstill import is_long
 from bohrbug.paths import DIRECTORY
 from bohrbug.report.headline import failure_headline
@@ -21,6 +22,9 @@ ATTRIBUTE = "bohrbug"
 
 
 _MOST_FAILURES = 10
+_MOST_LINES = 5
+
+_NOT_DETERMINISTIC = "the test is not deterministic"
 
 _MUCH_LONGER = 1.5
 """Times the seconds of a test; less is the usual overtime, as for confirming a failure."""
@@ -55,6 +59,46 @@ def overdrawn_line(result: Result, seconds: float | None) -> str:
     return f"{result.test}: {taken} in {executions}, given {given}"
 
 
+@dataclass(slots=True)
+class Met:
+    """What limits verdicts in the same way, as the tests of a session have met it.
+
+    Attributes:
+        words: of the first one.
+        test: the first one.
+        tests: how many.
+        times: how often, in all tests.
+    """
+
+    words: str
+    test: str
+    tests: int = 0
+    times: int = 0
+
+    def line(self) -> str:
+        """What is said of it."""
+        if self.words.startswith(_NOT_DETERMINISTIC):
+            if self.tests == 1:
+                return f"{self.test}: {self.words}"
+            how = self.words.removeprefix(_NOT_DETERMINISTIC)
+            return f"{self.tests:,} tests are not deterministic, such as {self.test}{how}"
+        if self.tests == 1:
+            often = f" ({self.times:,} times)" if self.times > 1 else ""
+        elif self.times > self.tests:
+            often = f" ({self.times:,} times, in {self.tests:,} tests)"
+        else:
+            often = f" ({self.tests:,} tests)"
+        return self.words + often
+
+
+def _limit(test: str, caveat: Caveat) -> tuple[str, str, str, int]:
+    """What a caveat has in common with those of other tests, what it says, of what, how often."""
+    if caveat.kind is CaveatKind.DIVERGENCE:
+        # Where they differ is another place for each test.
+        return _NOT_DETERMINISTIC, str(caveat), test, 0
+    return caveat.gist, caveat.gist, test, caveat.times
+
+
 def report_data(result: Result) -> dict[str, Any]:
     """What the summary needs to know of a result."""
     return {
@@ -72,8 +116,8 @@ def report_data(result: Result) -> dict[str, Any]:
         ],
         "failures": [_failure_line(result.test, failure) for failure in result.failures],
         # Plain text, and without those that are listed as untimely.
-        "caveats": [
-            str(caveat)
+        "limits": [
+            _limit(result.test, caveat)
             for caveat in result.verdict.caveats
             if caveat.kind is not CaveatKind.UNTIMELY
         ],
@@ -94,7 +138,7 @@ class Summary:
     executions: int = 0
     seconds: float = 0.0
     verdicts: Counter[str] = field(default_factory=Counter)
-    caveats: Counter[str] = field(default_factory=Counter)
+    caveats: dict[str, Met] = field(default_factory=dict)
     notices: Counter[str] = field(default_factory=Counter)
     races: Counter[str] = field(default_factory=Counter)
     over_awaits: Counter[str] = field(default_factory=Counter)
@@ -132,7 +176,8 @@ class Summary:
         self.seconds += data["seconds"]
         self.verdicts[data["verdict"]] += 1
         # Tests are counted; one may have several races on a variable.
-        self.caveats.update(dict.fromkeys(data["caveats"]).keys())
+        # Absent in what earlier versions have kept of tests that held.
+        self._meet(data.get("limits", ()))
         self.notices.update(data["notices"])
         self.races.update(dict.fromkeys(data["races"]).keys())
         self.over_awaits.update(dict.fromkeys(data.get("over_awaits", ())).keys())
@@ -144,6 +189,14 @@ class Summary:
             self.overdrawn.append(data["overdrawn"])
         self.failures.extend(data["failures"])
         self.reproductions.extend(data.get("reproductions", ()))
+
+    def _meet(self, limits: Iterable[tuple[str, str, str, int]]) -> None:
+        gists = set()
+        for gist, words, test, times in limits:
+            met = self.caveats.setdefault(gist, Met(words, test))
+            met.tests += gist not in gists
+            met.times += times
+            gists.add(gist)
 
     def write(self, reporter: pytest.TerminalReporter, *, with_failures: bool = False) -> None:
         """Print the section.
@@ -198,7 +251,8 @@ class Summary:
         if self.overdrawn:
             reporter.line("took longer than --bohrbug-seconds says, as no execution is cut short:")
             self._some(reporter, self.overdrawn)
-        self._list(reporter, "not controlled, or not certain", self.caveats)
+        met = sorted(self.caveats.values(), key=lambda met: -met.tests)
+        self._show(reporter, "not controlled, or not certain", [each.line() for each in met])
         self._list(reporter, "notes", self.notices)
         self._list(reporter, "data races seen", self.races)
         self._list(reporter, "races over an await seen", self.over_awaits)
@@ -233,12 +287,18 @@ class Summary:
             reporter.line(f"  and {len(lines) - _MOST_FAILURES:,} more")
 
     def _list(self, reporter: pytest.TerminalReporter, title: str, found: Counter[str]) -> None:
-        if not found:
+        lines = [
+            f"{what} ({plural(count, 'test')})" if count > 1 else what
+            for what, count in found.most_common()
+        ]
+        self._show(reporter, title, lines)
+
+    @staticmethod
+    def _show(reporter: pytest.TerminalReporter, title: str, lines: list[str]) -> None:
+        if not lines:
             return
-        shown = found.most_common(5)
         reporter.line(f"{title}:")
-        for what, count in shown:
-            tests = f" ({plural(count, 'test')})" if count > 1 else ""
-            reporter.line(f"  {what}{tests}")
-        if len(found) > len(shown):
-            reporter.line(f"  and {len(found) - len(shown):,} more")
+        for line in lines[:_MOST_LINES]:
+            reporter.line(f"  {line}")
+        if len(lines) > _MOST_LINES:
+            reporter.line(f"  and {len(lines) - _MOST_LINES:,} more")

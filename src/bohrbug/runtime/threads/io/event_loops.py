@@ -155,6 +155,8 @@ def _control_loops(module: Any) -> None:
             turns_of(execution, self).run(place_from(_getframe(1)))
         else:
             execution.trace.uncontrolled.counts[NOT_VARIED] = 1
+            # Who calls for something is to wake it by its socket.
+            self.__dict__.pop(_TURNS, None)
             if len(execution.alive) > 1 and not execution.atomic:
                 # What it has for a selector may never wait.
                 state = _state_of(execution, getattr(self, "_selector", self))

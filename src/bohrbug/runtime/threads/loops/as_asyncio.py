@@ -22,8 +22,26 @@ def runs_as_asyncios(loop: Any) -> bool:
     if not isinstance(getattr(loop, "_selector", None), selectors.BaseSelector):
         # It is closed, or waits for what nobody knows.
         return False
+    if not is_selected_as_asyncios(loop):
+        return False
     own = sys.modules["asyncio.base_events"].BaseEventLoop
     return all(getattr(type(loop), name) is getattr(own, name) for name in _TURNING)
+
+
+def is_selected_as_asyncios(loop: Any) -> bool:
+    """Whether a loop waits by the standard library's own ``select``, in the time under control.
+
+    A program may have another one in its place, even while the loop runs: one that lets a clock of
+    its own pass, by the time that it was to wait.  Where nobody calls it, that clock stands still.
+
+    Parameters:
+        loop: a selector event loop of asyncio.
+    """
+    selector = loop._selector
+    if "select" in getattr(selector, "__dict__", ()):
+        return False
+    defines = next(cls for cls in type(selector).__mro__ if "select" in cls.__dict__)
+    return defines.__module__ == selectors.__name__
 
 
 def handles_signals(loop: Any) -> bool:

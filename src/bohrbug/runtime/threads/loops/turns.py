@@ -23,7 +23,11 @@ from bohrbug.runtime.threads.io.channels import Reach, channel_of, furthest
 from bohrbug.runtime.threads.io.waiting import wait_until, watched_by
 from bohrbug.runtime.threads.loops.access_log import UNCAUSED
 from bohrbug.runtime.threads.loops.apart import Apart
-from bohrbug.runtime.threads.loops.as_asyncio import handles_signals, run_debugged
+from bohrbug.runtime.threads.loops.as_asyncio import (
+    handles_signals,
+    is_selected_as_asyncios,
+    run_debugged,
+)
 from bohrbug.runtime.threads.loops.cancelling import Cancelling
 from bohrbug.runtime.threads.loops.coroutines import is_of_loop
 from bohrbug.runtime.threads.loops.counting import only_counts
@@ -123,7 +127,7 @@ class LoopTurns:
     # -- a turn ----------------------------------------------------------------------
 
     def run(self, place: Any) -> None:
-        """Turn after turn, until the loop is stopped.
+        """Turn after turn, until the loop is stopped, or waits in a way of its own.
 
         Parameters:
             place: in the program, of the call that runs the loop.
@@ -156,7 +160,7 @@ class LoopTurns:
                     self._run(entry)
                     if self._cancelling is not None:
                         self._cancelling.after_step(self._thread.host)
-                if loop._stopping:
+                if loop._stopping or not is_selected_as_asyncios(loop):
                     break
         except TaskKilled:
             is_killed = True
