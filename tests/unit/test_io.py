@@ -444,3 +444,40 @@ def test_a_handshake_that_is_repeated_comes_before_timeouts() -> None:
                 together(connect, accept)
 
     assert_passes(test, PLANS[:2])
+
+
+class Channel:
+    """Something to be selected whose number is asked for under a lock, as paramiko's channels."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.asked = 0
+        self.reading, self.writing = os.pipe()
+
+    def fileno(self) -> int:
+        with self.lock:
+            self.asked += 1
+            return self.reading
+
+    def write(self) -> None:
+        with self.lock:
+            os.write(self.writing, b"*")
+
+    def close(self) -> None:
+        os.close(self.reading)
+        os.close(self.writing)
+
+
+def test_the_number_of_what_is_selected_is_asked_for_once_and_by_who_selects() -> None:
+    def test() -> None:
+        channels = [Channel(), Channel()]
+        thread = threading.Thread(target=channels[1].write)
+        thread.start()
+        found = select.select([*channels, channels[1]], [], [])
+        assert found == ([channels[1], channels[1]], [], [])
+        thread.join()
+        assert [channel.asked for channel in channels] == [1, 2]
+        for channel in channels:
+            channel.close()
+
+    assert_passes(test)

@@ -114,24 +114,40 @@ def _select(rlist: Any, wlist: Any, xlist: Any, timeout: Any = None, /) -> Any:
     if timeout is not None and timeout < 0:
         return real_select(rlist, wlist, xlist, timeout)
     lists = (list(rlist), list(wlist), list(xlist))
+    try:
+        # Once, and here: ``fileno`` may be code of the program, which takes locks.
+        numbers = [[number_of(file) for file in files] for files in lists]
+    except (AttributeError, TypeError, ValueError):
+        # It is the real one that says what is wrong with them.
+        return real_select(*lists, 0)
 
     def look() -> Any:
-        found = real_select(*lists, 0)
+        found = real_select(*numbers, 0)
         return found if any(found) else ()
 
-    found = _await_several(
-        _getframe(2),
-        look,
-        lambda: [number_of(file) for files in lists for file in files],
-        lambda found: [number_of(file) for files in found for file in files],
-        timeout,
-        lambda: [
-            (number_of(file), mask)
-            for files, mask in zip(lists, (READABLE, WRITABLE, select.POLLPRI), strict=True)
-            for file in files
-        ],
+    try:
+        found = _await_several(
+            _getframe(2),
+            look,
+            lambda: [number for each in numbers for number in each],
+            lambda found: [number for each in found for number in each],
+            timeout,
+            lambda: [
+                (number, mask)
+                for each, mask in zip(numbers, (READABLE, WRITABLE, select.POLLPRI), strict=True)
+                for number in each
+            ],
+        )
+    except OSError:
+        # One was closed in between; natively that may have come first.
+        real_select(*lists, 0)
+        raise
+    if not found:
+        return [], [], []
+    return tuple(
+        [file for file, number in zip(files, each, strict=True) if number in ready]
+        for files, each, ready in zip(lists, numbers, found, strict=True)
     )
-    return found or ([], [], [])
 
 
 _SHARED = "polling object used by several tasks"

@@ -174,8 +174,10 @@ def read_whole(owner: Any, place: Place) -> None:
 
 def drop(place: Place) -> None:
     """Local variables are about to be let go of."""
-    if tell.active and lives.are_read():
-        tell.whole(lives.drop(place), True, place)
+    if tell.active:
+        variable = lives.drop(place)
+        if variable is not None:
+            tell.whole(variable, True, place)
 
 
 if native is not None:

@@ -63,11 +63,6 @@ def tell_to(ending: Ending | None) -> None:
     _ending = ending or _NOBODY
 
 
-def are_read() -> bool:
-    """Whether a task runs in an execution that has made or read weak references."""
-    return are_watched() and _ending.current() >= 0
-
-
 class Life:
     """Whether one object still lives.
 
@@ -265,16 +260,18 @@ def forget() -> list[Place]:
     return found
 
 
-def drop(place: Place) -> Named:
+def drop(place: Place) -> Named | None:
     """Local variables are about to be let go of, by which objects may die.
 
     Parameters:
         place: where.
 
     Returns:
-        A variable of the running task alone.
+        A variable of the running task alone; ``None``: nobody refers to anything weakly, or no task
+        of an execution runs.
     """
-    task = _ending.current()
+    if not _lives or (task := _ending.current()) < 0:
+        return None
     _dropping_at[task] = place
     variable = _dropping.get(task)
     if variable is None:
