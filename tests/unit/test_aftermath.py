@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 import queue
+import select
+import socket
+import subprocess
 import threading
+from collections.abc import Callable
 
 import pytest
 
 import bohrbug
 from bohrbug.model.outcome import OutcomeKind
+from bohrbug.runtime.threads.outside import FOR_THE_REST, Outside
 
 registry: list[str] = []
 
@@ -113,3 +119,56 @@ def test_what_never_ends_is_unwound() -> None:
     result = bohrbug.explore(test, executions=1)
     assert [failure.outcome.exception for failure in result.failures] == ["ValueError"]
     assert unwound
+
+
+def _leaves_a_server() -> None:
+    async def serve() -> None:
+        server = await asyncio.start_server(lambda reader, writer: None, "127.0.0.1", 0)
+        async with server:
+            await server.serve_forever()
+
+    threading.Thread(target=asyncio.run, args=(serve(),)).start()
+    raise AssertionError
+
+
+def _leaves_a_poller() -> None:
+    def poll(end: socket.socket) -> None:
+        while True:
+            select.select([end], [], [], 0.5)
+
+    threading.Thread(target=poll, args=(socket.create_server(("127.0.0.1", 0)),)).start()
+    raise AssertionError
+
+
+def _leaves_a_child() -> None:
+    child = subprocess.Popen(["sleep", "30"])
+    threading.Thread(target=child.wait).start()
+    children.append(child)
+    raise AssertionError
+
+
+children: list[subprocess.Popen[bytes]] = []
+
+
+@pytest.mark.parametrize("test", [_leaves_a_server, _leaves_a_poller, _leaves_a_child])
+def test_what_a_failed_test_has_left_hardly_waits_for_what_is_outside(
+    test: Callable[[], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    patience = []
+    wait = Outside.wait
+
+    def noted(self: Outside, seconds: float, *args: bool, **kwargs: bool) -> bool:
+        patience.append(seconds)
+        return wait(self, seconds, *args, **kwargs)
+
+    monkeypatch.setattr(Outside, "wait", noted)
+    result = bohrbug.explore(test, timeouts="late", executions=1)
+    while children:
+        child = children.pop()
+        child.kill()
+        child.wait()
+    (failure,) = result.failures
+    assert failure.outcome.kind is OutcomeKind.ASSERTION
+    assert max(patience) <= FOR_THE_REST
+    if test is _leaves_a_poller:
+        assert min(patience) == 0, "it looks again and again"

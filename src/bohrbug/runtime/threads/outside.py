@@ -44,6 +44,12 @@ SHORT_PATIENCE = 0.02
 BETWEEN_OWN_ENDS = 0.05
 """Seconds that the kernel may take to hand over what was sent within this process."""
 
+FOR_THE_REST = 0.2
+"""Seconds of real time that threads left by a test that has failed get for what is outside, in all.
+
+A server that still listens would be waited for as long as for one that the test needs.
+"""
+
 LONGEST_PAUSE = 0.01
 """Seconds between two looks at what is waited for, at most."""
 
@@ -96,6 +102,7 @@ class Outside:
 
     __slots__ = (
         "_execution",
+        "_for_the_rest",
         "_idling",
         "alarm_set",
         "arrivals",
@@ -110,6 +117,8 @@ class Outside:
         self._execution = execution
         # Once virtual time has jumped often.
         self._idling: Idling | None = None
+        # Seconds of real time that are left for what a failed test has left.
+        self._for_the_rest = FOR_THE_REST
         # The test set an alarm; whether it is still to come is asked when it matters.
         self.alarm_set = False
         # Child processes were started; some of them have open files of ours.
@@ -154,6 +163,8 @@ class Outside:
             changed or the execution is over.
         """
         execution = self._execution
+        if execution.ending.is_past_the_test() and not execution.clock.is_real:
+            return None if self._gets_the_rest_further() else timed
         if execution.clock.is_real:
             assert first.deadline is not None
             left = max(first.deadline - execution.clock.now, 0.0)
@@ -246,12 +257,21 @@ class Outside:
     def wait_when_stuck(self) -> bool:
         """No task can go on. True if something outside changed that."""
         execution = self._execution
+        if execution.ending.is_past_the_test() and not execution.clock.is_real:
+            return self._gets_the_rest_further()
         alarm = self.alarm()
         if alarm and self.wait(alarm + 1.0, external_only=False):
             return True
         if any(task.external for task in execution.alive):
             return self._somebody_comes()
         return self._a_thread_outside_helps()
+
+    def _gets_the_rest_further(self) -> bool:
+        """The test has failed and returned: whether something outside wakes what it has left."""
+        began = _real_monotonic()
+        found = self.wait(self._for_the_rest, external_only=False, is_noted=False)
+        self._for_the_rest = max(self._for_the_rest - (_real_monotonic() - began), 0.0)
+        return found
 
     def _a_thread_outside_helps(self) -> bool:
         """Give real threads that the program started the time to let a task go on."""
