@@ -14,6 +14,7 @@ import pytest
 
 import bohrbug
 from bohrbug.model.outcome import OutcomeKind
+from bohrbug.runtime.threads import aftermath
 from bohrbug.runtime.threads.outside import FOR_THE_REST, Outside
 
 registry: list[str] = []
@@ -132,11 +133,13 @@ def _leaves_a_server() -> None:
 
 
 def _leaves_a_poller() -> None:
-    def poll(end: socket.socket) -> None:
+    def poll() -> None:
         while True:
-            select.select([end], [], [], 0.5)
+            select.select([child.stdout], [], [], 0.5)
 
-    threading.Thread(target=poll, args=(socket.create_server(("127.0.0.1", 0)),)).start()
+    child = subprocess.Popen(["sleep", "30"], stdout=subprocess.PIPE)
+    threading.Thread(target=poll).start()
+    children.append(child)
     raise AssertionError
 
 
@@ -155,6 +158,7 @@ def test_what_a_failed_test_has_left_hardly_waits_for_what_is_outside(
     test: Callable[[], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     patience = []
+    monkeypatch.setattr(aftermath, "STEPS", 50)
     wait = Outside.wait
 
     def noted(self: Outside, seconds: float, *args: bool, **kwargs: bool) -> bool:
@@ -166,7 +170,7 @@ def test_what_a_failed_test_has_left_hardly_waits_for_what_is_outside(
     while children:
         child = children.pop()
         child.kill()
-        child.wait()
+        child.communicate()
     (failure,) = result.failures
     assert failure.outcome.kind is OutcomeKind.ASSERTION
     assert max(patience) <= FOR_THE_REST
