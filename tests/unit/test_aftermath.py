@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import queue
 import select
-import socket
 import subprocess
 import threading
 from collections.abc import Callable
