@@ -151,6 +151,9 @@ def test_files_behind_a_module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
         # Code that ran, however it was got hold of.
         ran = str(package / "unused.py")
         assert {Path(file).stem for file in files_behind([stock], [ran])} == {*found, "unused"}
+        # As a test may do that wants to know what a library does then.
+        monkeypatch.delitem(vars(stock), "__name__")
+        assert {Path(file).stem for file in files_behind([stock], [])} == found
     finally:
         for name in [name for name in sys.modules if name.startswith("shop_of_files")]:
             del sys.modules[name]

@@ -155,7 +155,7 @@ def know_process() -> None:
     _namespaces[:] = [
         (namespace, name)
         for module in list(sys.modules.values())
-        if isinstance(module, types.ModuleType) and module.__name__ != __name__
+        if isinstance(module, types.ModuleType) and module.__dict__.get("__name__") != __name__
         for namespace in [vars(module)]
         for name, value in list(namespace.items())
         if value is _getpid

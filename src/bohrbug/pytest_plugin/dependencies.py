@@ -60,7 +60,7 @@ def files_behind(modules: Iterable[ModuleType | None], files: Iterable[str]) -> 
     found = {file: "" for file in wanted if _is_of_the_project(file)}
     while pending:
         module = pending.pop()
-        name = module.__name__
+        name = _name_of(module)
         if name in met:
             continue
         met.add(name)
@@ -92,6 +92,14 @@ def is_still_found(name: str, file: str) -> bool:
     except (ImportError, ValueError):
         return False
     return spec is not None and spec.origin == file
+
+
+def _name_of(module: ModuleType) -> str:
+    """The name of a module, which a test may have taken from it."""
+    name = vars(module).get("__name__")
+    if isinstance(name, str):
+        return name
+    return next((name for name, known in [*sys.modules.items()] if known is module), "")
 
 
 def _file_of(module: object) -> str | None:
@@ -129,7 +137,7 @@ def _referred_to(module: ModuleType, file: str) -> frozenset[str]:
         if isinstance(origin, str):
             origins.add(origin)
     package = vars(module).get("__package__") or ""
-    return _imported_names(file, module.__name__, package).union(*map(_with_packages, origins))
+    return _imported_names(file, _name_of(module), package).union(*map(_with_packages, origins))
 
 
 _WITH_MODULES = type, FunctionType

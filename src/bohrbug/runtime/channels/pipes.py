@@ -279,7 +279,7 @@ def _wait_for(object_list: Any, timeout: float | None = None) -> list[Any]:
 
 def _joins_a_process() -> bool:
     """Whether it is ``multiprocessing`` itself that waits, in ``Process.join``."""
-    caller: str = sys._getframe(2).f_globals.get("__name__", "")
+    caller = str(sys._getframe(2).f_globals.get("__name__"))
     return caller.startswith("multiprocessing.popen_")
 
 

@@ -62,7 +62,7 @@ def outside_internal_modules(frame: Any) -> Any:
     """The innermost frame, from ``frame`` outwards, of code that is no internal module's."""
     innermost = frame
     while frame is not None:
-        name = frame.f_globals.get("__name__", "")
+        name = str(frame.f_globals.get("__name__"))
         if name not in INTERNAL_MODULES and not name.startswith("bohrbug.runtime."):
             return frame
         frame = frame.f_back
@@ -81,7 +81,7 @@ def outside_library(frame: Any) -> Any:
     """
     innermost = frame
     while frame is not None:
-        name = frame.f_globals.get("__name__", "")
+        name = str(frame.f_globals.get("__name__"))
         if name not in INTERNAL_MODULES and not name.startswith(_LAYERS):
             return innermost if name.startswith("bohrbug.") else frame
         if name == _TURNS:

@@ -203,7 +203,7 @@ def _outside_multiprocessing(frame: Any) -> Any:
     """The innermost frame, from ``frame`` outwards, of code of another package."""
     innermost = frame
     while frame is not None:
-        if not frame.f_globals.get("__name__", "").startswith("multiprocessing."):
+        if not str(frame.f_globals.get("__name__")).startswith("multiprocessing."):
             return frame
         frame = frame.f_back
     return innermost

@@ -116,7 +116,7 @@ def _registering(
             if type_name == "Future":
                 # Made by an executor on behalf of who submits.
                 frame = outside_library(outside_internal_modules(frame))
-            module = frame.f_globals.get("__name__", "")
+            module = str(frame.f_globals.get("__name__"))
             is_part = type_name in _PARTS and module.startswith(_EXECUTORS)
             if module not in INTERNAL_MODULES or is_part:
                 task = execution.current

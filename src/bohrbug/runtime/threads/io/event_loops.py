@@ -130,7 +130,8 @@ def _see_whether_closed(module: Any) -> None:
         execution = controlled()
         frame = _getframe(1)
         # asyncio asks as well, in finalizers too.
-        if execution is not None and not frame.f_globals["__name__"].startswith("asyncio."):
+        asks = str(frame.f_globals.get("__name__"))
+        if execution is not None and not asks.startswith("asyncio."):
             _point_outside(execution, self, INSPECT, place_of(frame))
         return bool(is_closed(self))
 

@@ -116,7 +116,7 @@ def _select(rlist: Any, wlist: Any, xlist: Any, timeout: Any = None, /) -> Any:
     lists = (list(rlist), list(wlist), list(xlist))
     try:
         # Once, and here: ``fileno`` may be code of the program, which takes locks.
-        numbers = [[number_of(file) for file in files] for files in lists]
+        numbers: Any = [[number_of(file) for file in files] for files in lists]
     except (AttributeError, TypeError, ValueError):
         # It is the real one that says what is wrong with them.
         return real_select(*lists, 0)
