@@ -116,13 +116,13 @@ def _select(rlist: Any, wlist: Any, xlist: Any, timeout: Any = None, /) -> Any:
     lists = (list(rlist), list(wlist), list(xlist))
     try:
         # Once, and here: ``fileno`` may be code of the program, which takes locks.
-        numbers: Any = [[number_of(file) for file in files] for files in lists]
+        numbers = [[number_of(file) for file in files] for files in lists]
     except (AttributeError, TypeError, ValueError):
         # It is the real one that says what is wrong with them.
         return real_select(*lists, 0)
 
     def look() -> Any:
-        found = real_select(*numbers, 0)
+        found = real_select(numbers[0], numbers[1], numbers[2], 0)
         return found if any(found) else ()
 
     try:
