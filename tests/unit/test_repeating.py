@@ -143,3 +143,21 @@ def test_another_resource_is_named() -> None:
 
     words = bohrbug.explore(test, level="sync", strategy="dpor").verdict.caveats
     assert any(" at step " in caveat and ", and then on " in caveat for caveat in words), words
+
+
+def test_a_failure_that_no_replay_shows_again_is_named() -> None:
+    """It has no report: the caveat is the only place that says what failed, and where."""
+    calls: list[None] = []
+
+    def fails_once() -> None:
+        calls.append(None)
+        if len(calls) == 1:
+            raise ValueError("only the first time")
+
+    result = bohrbug.explore(fails_once, seconds=None)
+    assert result.verdict.kind is VerdictKind.INCONCLUSIVE
+    line = fails_once.__code__.co_firstlineno + 3
+    assert any(
+        f"(ValueError at tests/unit/test_repeating.py:{line})" in caveat
+        for caveat in result.verdict.caveats
+    )

@@ -88,9 +88,9 @@ def test_what_never_ends_is_a_livelock_once_it_is_seen() -> None:
 
 def test_a_livelock_that_no_replay_confirms_is_inconclusive() -> None:
     caveats = Caveats()
-    caveats.note_unconfirmed([OutcomeKind.ASSERTION])
+    caveats.note_unconfirmed([(OutcomeKind.ASSERTION, "AssertionError", None)])
     assert not caveats.hung
-    caveats.note_unconfirmed([OutcomeKind.LIVELOCK])
+    caveats.note_unconfirmed([(OutcomeKind.LIVELOCK, None, None)])
     assert "not confirmed by replay (livelock)" in caveats.hung
 
 

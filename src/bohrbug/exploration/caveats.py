@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
+from bohrbug.exploration.figures import Signature
 from bohrbug.exploration.verdicts import Caveat, CaveatKind
 from bohrbug.model.outcome import Outcome, OutcomeKind
 from bohrbug.model.plan import Plan
+from bohrbug.paths import path_in_notes
 
 
 @dataclass(slots=True)
@@ -94,15 +96,15 @@ class Caveats:
         kind = CaveatKind.HANG if fails_when_repeated else CaveatKind.UNCONFIRMED
         self.notes.append(Caveat(message, kind))
 
-    def note_unconfirmed(self, kinds: Iterable[object]) -> None:
+    def note_unconfirmed(self, signatures: Iterable[Signature]) -> None:
         """Failures were seen, and their replays did not fail.
 
         Parameters:
-            kinds: of their outcomes.
+            signatures: of their outcomes.
         """
-        for kind in kinds:
-            what = getattr(kind, "value", kind)
-            words = f"a failure was seen but not confirmed by replay ({what})"
+        for signature in signatures:
+            kind = signature[0]
+            words = f"a failure was seen but not confirmed by replay ({_what_failed(signature)})"
             self.notes.append(Caveat(words, CaveatKind.UNCONFIRMED))
             if kind is OutcomeKind.LIVELOCK:
                 self.hung = self.hung or f"an execution did not end, but its replay did: {words}"
@@ -121,3 +123,18 @@ class Caveats:
             "from then on"
         )
         self.notes.append(Caveat(words, CaveatKind.UNTIMELY))
+
+
+def _what_failed(signature: Signature) -> str:
+    """A failure of which no more is known: an exception by its name, and where it was raised.
+
+    One that no replay shows again has no report, and "exception" alone helps nobody to find it.
+    """
+    kind, *details = signature
+    if kind in (OutcomeKind.ASSERTION, OutcomeKind.EXCEPTION) and details and details[0]:
+        exception, place = details
+        if isinstance(place, tuple):
+            filename, line = place
+            return f"{exception} at {path_in_notes(filename)}:{line}"
+        return str(exception)
+    return str(getattr(kind, "value", kind))

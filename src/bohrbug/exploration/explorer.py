@@ -182,7 +182,7 @@ class Explorer:
         result.seconds = self.spending.spent
         result.follow_ups = self.runtime.made - self._made_to_search
         result.diverged = self.caveats.diverged
-        self.caveats.note_unconfirmed(kind for kind, *_ in self.findings.unconfirmed)
+        self.caveats.note_unconfirmed(self.findings.unconfirmed)
         untimely = [failure.outcome for failure in result.untimely]
         for outcome in (untimely or self.findings.untimely_once)[:1]:
             self.caveats.note_untimely(outcome, self.options.timeouts == "short")
