@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from collections.abc import Callable
 
 import pytest
 
@@ -32,9 +33,57 @@ def _ends_before_its_thread_begins() -> None:
     service.jobs.clear()
 
 
-def _explored(**settings: object) -> bohrbug.Failure:
+class _Closing(_Service):
+    """Its thread looks at the jobs only if it gets the lock before the program does."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.lock = threading.Lock()
+        self.is_closed = False
+
+    def close(self) -> None:
+        self.jobs.clear()
+        with self.lock:
+            self.is_closed = True
+
+    def work(self) -> None:
+        with self.lock:
+            is_closed = self.is_closed
+        if not is_closed:
+            super().work()
+
+
+def _closes_while_its_thread_works() -> None:
+    service = _Closing()
+    thread = threading.Thread(target=service.work)
+    thread.start()
+    service.close()
+    thread.join()
+
+
+def _sells_twice() -> None:
+    """The order of what is sold is seen first by the execution that fails, and does not matter."""
+    tickets, sold = [1], []
+
+    def customer() -> None:
+        if tickets[0]:
+            tickets[0] -= 1
+            sold.append("ticket")
+
+    threads = [threading.Thread(target=customer) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    if len(sold) > 1:
+        raise LookupError
+
+
+def _explored(
+    test: Callable[[], None] = _ends_before_its_thread_begins, **settings: object
+) -> bohrbug.Failure:
     (failure,) = bohrbug.explore(
-        _ends_before_its_thread_begins,
+        test,
         executions=100,
         seconds=None,
         **settings,  # type: ignore[arg-type]
@@ -56,6 +105,28 @@ def test_they_are_steps_of_its_schedule() -> None:
     failure = _explored()
     assert {WRITE, READ} <= {operation.kind for operation in failure.trace.operations}
     assert failure.confirmed == 3
+
+
+def test_an_order_of_locks_is_not_all_there_is_to_a_cause() -> None:
+    cause = _explored(_closes_while_its_thread_works).cause
+    assert cause is not None
+    assert cause.strength is Strength.EXACT
+    kinds = {frozenset((each.first.kind, each.second.kind)) for each in cause.orderings}
+    assert {READ, WRITE} in kinds
+
+
+def test_what_its_cause_does_not_speak_of_is_no_step_of_its_schedule() -> None:
+    failure = _explored(_sells_twice)
+    assert failure.cause is not None
+    assert failure.cause.strength is Strength.EXACT
+    accessed = [o.resource for o in failure.trace.operations if o.kind in (READ, WRITE)]
+    assert {failure.trace.resources[resource].label for resource in accessed} == {"list tickets[0]"}
+
+
+def test_a_cause_without_what_was_seen_first_rests_on_some_schedules_only() -> None:
+    failure = _explored(_closes_while_its_thread_works, minimise=False)
+    assert failure.cause is not None
+    assert not failure.cause.complete
 
 
 def test_a_schedule_that_is_not_minimised_stays_as_it_was_found() -> None:

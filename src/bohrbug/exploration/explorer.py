@@ -13,7 +13,7 @@ from bohrbug.exploration.closer_look import CloserLook
 from bohrbug.exploration.conditions import sort_unseen
 from bohrbug.exploration.directing import DIRECTED, Directing
 from bohrbug.exploration.figures import Figures, divergence_words
-from bohrbug.exploration.findings import Findings, LookCloser, at_nothing_else
+from bohrbug.exploration.findings import Findings, LookCloser
 from bohrbug.exploration.foresight import let_foresee
 from bohrbug.exploration.learning import Learner
 from bohrbug.exploration.options import ExploreOptions
@@ -457,7 +457,7 @@ class Explorer:
                 self._warm_up.is_over = True
                 trace = CloserLook(self).at_one_of_the_first(trace)
             has_shown = executed.tasks > 1 and executed.new_points
-            closer = CloserLook(self).at_what_it_showed if has_shown else at_nothing_else
+            closer = CloserLook(self).at_what_it_showed if has_shown else None
             self.keep_failure(trace, look_closer=closer)
         return executed.new_points
 
@@ -553,7 +553,7 @@ class Explorer:
         return [*sorted(self.learner.conditions.points), *self.runtime.point_keys()]
 
     def keep_failure(
-        self, trace: Trace, is_counted: bool = False, look_closer: LookCloser = at_nothing_else
+        self, trace: Trace, is_counted: bool = False, look_closer: LookCloser | None = None
     ) -> None:
         """Confirm a failure, and save it at once.
 

@@ -15,6 +15,7 @@ from bohrbug.exploration.platform import Platform
 from bohrbug.exploration.result import MOST_SURVEYED, Failure, Result
 from bohrbug.exploration.spending import Spending
 from bohrbug.model.conditions import Level
+from bohrbug.model.history import history_of
 from bohrbug.model.outcome import LONG_RUNS, TAKING, Outcome, OutcomeKind, Race
 from bohrbug.model.plan import Plan
 from bohrbug.model.standstill import is_long
@@ -39,8 +40,15 @@ LookCloser = Callable[[Trace], Trace | None]
 """Takes an execution that failed; gives one that fails alike and shows more, or nothing."""
 
 
-def at_nothing_else(_: Trace) -> None:
-    """The execution shows all that it can."""
+def _tells(trace: Trace, other: Failure) -> bool:
+    """Whether an execution has met all of the cause of a failure in another, by the same names."""
+    history = history_of(trace)
+    orderings = () if other.cause is None else other.cause.orderings
+    resources = {event.resource for each in orderings for event in (each.first, each.second)}
+    return all(map(history.meets, orderings)) and all(
+        trace.resources.get(resource) == other.trace.resources.get(resource)
+        for resource in resources
+    )
 
 
 class Findings:
@@ -220,7 +228,7 @@ class Findings:
         trace: Trace,
         strategy: str | None = None,
         is_counted: bool = False,
-        look_closer: LookCloser = at_nothing_else,
+        look_closer: LookCloser | None = None,
     ) -> None:
         """Confirm the failure of a trace, reduce it and keep it, unless it is known.
 
@@ -228,7 +236,8 @@ class Findings:
             trace: the failing execution.
             strategy: what found it, if not the strategy of the exploration.
             is_counted: figures that are still to come count it, see :meth:`count_failure`.
-            look_closer: gives an execution that fails alike and shows more, if there is one.
+            look_closer: where the execution was the first to show something that is no step of it:
+                gives one that fails alike, of which it is a step, if there is one.
         """
         signature = trace.outcome.signature()
         seen = 0 if is_counted else 1
@@ -281,9 +290,11 @@ class Findings:
             # The timeout is the reason; looking for a cause would cost every such test seconds.
             self._put_aside(failure)
             return
-        self._explain(failure)
-        if self._may_follow_up(failure):
-            self._explain_closer(failure, look_closer)
+        if look_closer is None or not self._explain_closer(failure, look_closer):
+            self._explain(failure)
+            if look_closer is not None and failure.cause is not None:
+                # There are more schedules than those of what was a step.
+                failure.cause = replace(failure.cause, complete=False)
 
     def _may_follow_up(self, failure: Failure) -> bool:
         is_short = len(failure.trace) <= LONG
@@ -297,30 +308,30 @@ class Findings:
         if self._may_follow_up(failure):
             self._follow_up().explain(failure)
 
-    def _explain_closer(self, failure: Failure, look_closer: LookCloser) -> None:
-        """Show a failure in an execution that shows more, unless that explains it less well.
+    def _explain_closer(self, failure: Failure, look_closer: LookCloser) -> bool:
+        """Explain a failure by all that its execution was the first to show.
 
-        One that is explained exactly stays as it is: it is told in fewer steps.
+        It stays in the execution that was found, which has fewer steps, if that tells all that the
+        cause speaks of.
+
+        Returns:
+            Whether there is an execution that shows that as steps.
         """
-        # Loaded with the first failure.
-        from bohrbug.exploration.follow_up import EXACTLY, how_well_explained
-
-        if how_well_explained(failure.cause) >= EXACTLY:
-            return
-        closer = look_closer(failure.trace)
+        closer = look_closer(failure.trace) if self._may_follow_up(failure) else None
         if closer is None:
-            return
+            return False
         shown = self._failure(closer, failure.confirmed)
         self._reduce(shown)
         if self._would_put_aside(shown.trace) and self._is_untimely(shown):
-            return
+            return False
         self._explain(shown)
-        if how_well_explained(shown.cause) < how_well_explained(failure.cause):
-            return
+        failure.cause = shown.cause
+        if shown.cause is not None and _tells(failure.trace, shown):
+            return True
         failure.outcome, failure.trace, failure.plan = shown.outcome, shown.trace, shown.plan
         failure.essential, failure.early_timeouts = shown.essential, shown.early_timeouts
         failure.points, failure.accesses = shown.points, shown.accesses
-        failure.cause = shown.cause
+        return True
 
     def _would_put_aside(self, trace: Trace) -> bool:
         """Whether a failure does not count if it needs what a timeout or a sleep has done early."""

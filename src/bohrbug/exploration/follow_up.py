@@ -13,27 +13,13 @@ from bohrbug.exploration.minimisation.candidates import raised_in_a_step
 from bohrbug.exploration.minimisation.causes import find_cause
 from bohrbug.exploration.minimisation.normal_form import normalise
 from bohrbug.exploration.minimisation.preemptions import MOST, cost, minimise
-from bohrbug.exploration.minimisation.ranks import LIFE
 from bohrbug.exploration.minimisation.systematic import MOST_FOR_FEWER, fewest_preemptions
 from bohrbug.exploration.options import ExploreOptions
 from bohrbug.exploration.result import Failure
 from bohrbug.exploration.spending import HALF, LITTLE, Spending
-from bohrbug.model.cause import Cause, Strength
+from bohrbug.model.cause import Strength
 from bohrbug.model.plan import Ordered, Plan, Switches
 from bohrbug.model.trace import Trace
-
-_LIFE_ONLY, EXACTLY = 0, 3
-_RANKS = {Strength.NECESSARY: 1, Strength.SUFFICIENT: 2, Strength.EXACT: EXACTLY}
-
-
-def how_well_explained(cause: Cause | None) -> int:
-    """How much a cause says, to compare it with another: up to :data:`EXACTLY`.
-
-    It says nothing if it names no orderings, or only which tasks begin and end before others do.
-    """
-    orderings = () if cause is None else cause.orderings
-    says_more = any({each.first.kind, each.second.kind}.isdisjoint(LIFE) for each in orderings)
-    return _RANKS[cause.strength] if cause is not None and says_more else _LIFE_ONLY
 
 
 class FollowUp:
