@@ -108,6 +108,7 @@ class Preparation:
             kernel_matters=learnt.dependences.kernel,
             polls_matter=learnt.dependences.polls,
             numbers_matter=learnt.dependences.numbers,
+            room_matters=learnt.dependences.room,
             cpus=self._cpus,
         )
         return Prepared(plan, names, segment)

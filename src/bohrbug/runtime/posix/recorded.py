@@ -45,17 +45,21 @@ class Dependences:
         polls: waits for any of several descriptors.
         numbers: uses of descriptors that were closed before, which may meet what another task has
             opened since: from then on making, using and closing descriptors are operations.
+        room: waits for room in a pipe or a socket: from then on there is a point behind each
+            operation that makes room.
     """
 
     kernel: bool = False
     polls: bool = False
     numbers: bool = False
+    room: bool = False
 
     def __or__(self, other: Dependences) -> Dependences:
         both = Dependences(
             self.kernel or other.kernel,
             self.polls or other.polls,
             self.numbers or other.numbers,
+            self.room or other.room,
         )
         return self if both == self else both
 
@@ -433,7 +437,9 @@ class Reading(Naming):
         kernel = not flags.isdisjoint(_CHANGES_KERNEL)
         polls = kernel and not flags.isdisjoint(_POLLS)
         numbers = bool(self._header.stale_numbers)
-        return Dependences(kernel, polls, numbers) if kernel or numbers else NO_DEPENDENCES
+        room = bool(self._header.lacked_room)
+        found = Dependences(kernel, polls, numbers, room)
+        return NO_DEPENDENCES if found == NO_DEPENDENCES else found
 
     def effects(self) -> list[tuple[int, TaskId, ResourceId, bool]]:
         """What steps touched beside their operation's resource, see :class:`Trace`."""

@@ -57,5 +57,6 @@ EXPORT int pthread_barrier_wait(pthread_barrier_t *barrier) {
         if (awaits(task, number)) task->woken = 1;
     }
     segment->changes++;
+    after_call(number, SITE);
     return PTHREAD_BARRIER_SERIAL_THREAD;
 }

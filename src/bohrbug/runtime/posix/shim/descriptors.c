@@ -22,6 +22,7 @@ static struct {
     nfds_t count;
     bool is_within_call;       /* for one descriptor, in the call that operates on it */
     uint64_t next_look;        /* beside live rounds, a step */
+    uint32_t resource;         /* that it has operated on last, or NONE */
 } waits[MOST_TASKS];
 
 static bool look(struct task *task) {
@@ -29,6 +30,8 @@ static bool look(struct task *task) {
     int error = errno;
     bool ready = REAL(poll)(waits[index].descriptors, waits[index].count, 0) > 0;
     errno = error;
+    for (nfds_t i = 0; !ready && i < waits[index].count; i++)
+        if (waits[index].descriptors[i].events & POLLOUT) descriptor_lacks_room();
     return ready;
 }
 
@@ -155,6 +158,7 @@ static uint64_t deadline_of(int fd, enum kind kind) {
 static bool operate(enum kind kind, int *used, short events, uint64_t site, bool restarts) {
     int fd = *used;
     uint32_t resource = resource_of(fd, site);
+    waits[index_of(current)].resource = resource;
     int flags = fcntl(fd, F_GETFL);
     if (!events || flags < 0 || flags & O_NONBLOCK) {
         perform(kind, resource, site);
@@ -210,7 +214,22 @@ void descriptors_inspect(uint64_t site) {
 }
 
 void descriptor_change(int fd, uint64_t site) {
+    uint32_t *resource = &waits[index_of(current)].resource;
+    *resource = NONE;
     if (!descriptor_may_block(fd)) return;
-    perform(SET, resource_of(fd, site), site);
+    *resource = resource_of(fd, site);
+    perform(SET, *resource, site);
     segment->fd_changes++;
 }
+
+ssize_t descriptor_gave(ssize_t result, uint64_t site) {
+    uint32_t resource = waits[index_of(current)].resource;
+    if (result >= 0 && resource != NONE) after_call(resource, site);
+    return result;
+}
+
+ssize_t descriptor_took(ssize_t result, uint64_t site) {
+    return segment->room_matters ? descriptor_gave(result, site) : result;
+}
+
+void descriptor_lacks_room(void) { segment->lacked_room = 1; }

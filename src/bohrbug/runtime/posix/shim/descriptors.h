@@ -40,5 +40,12 @@ bool descriptor_is_any(const struct resource *resource);
 void descriptor_outlived(int fd);
 /* A descriptor is about to be closed or replaced, which others may see. */
 void descriptor_change(int fd, uint64_t site);
+/* Behind each of these: the call that the current task has operated for has given this, which is returned.  Somebody who
+ * has waited may go on before the task does. */
+ssize_t descriptor_gave(ssize_t result, uint64_t site);
+/* The same, where only who waits for room may: for most programs nobody ever does, and there is no point. */
+ssize_t descriptor_took(ssize_t result, uint64_t site);
+/* Somebody waits for room, or was refused what there is none for. */
+void descriptor_lacks_room(void);
 
 #endif

@@ -60,7 +60,22 @@ static long try_to_see_writer(const struct call *call) {
     return -1;
 }
 
+/* Both ends at once, or without waiting: these don't block, but others may wait for an end. */
+static bool waits_for_other_end(int flags) { return (flags & O_ACCMODE) != O_RDWR && !(flags & O_NONBLOCK); }
+
+static int open_at_once(int folder, const char *path, int flags, mode_t mode, uint64_t site) {
+    uint32_t resource = descriptor_fifo(folder, path, site);
+    perform(SET, resource, site);
+    int fd = REAL(openat)(folder, path, flags, mode);
+    if (fd < 0) return fd;
+    segment->releases++;
+    segment->fd_changes++;
+    after_call(resource, site);
+    return fd;
+}
+
 static int open_fifo(int folder, const char *path, int flags, mode_t mode, uint64_t site) {
+    if (!waits_for_other_end(flags)) return open_at_once(folder, path, flags, mode, site);
     bool reads = (flags & O_ACCMODE) == O_RDONLY;
     struct call call = {
         .attempt = try_to_open_for_writing,
@@ -91,10 +106,8 @@ static int open_fifo(int folder, const char *path, int flags, mode_t mode, uint6
     return fd;
 }
 
-/* Both ends at once, or without waiting: these don't block. */
-static bool waits_for_other_end(int folder, const char *path, int flags) {
-    bool both = (flags & O_ACCMODE) == O_RDWR;
-    return !both && !(flags & (O_NONBLOCK | O_PATH | O_DIRECTORY)) && is_fifo(folder, path);
+static bool opens_fifo(int folder, const char *path, int flags) {
+    return !(flags & (O_PATH | O_DIRECTORY)) && is_fifo(folder, path);
 }
 
 /* -- what programs call ---------------------------------------------------------------------- */
@@ -107,7 +120,7 @@ static bool waits_for_other_end(int folder, const char *path, int flags) {
         va_end(arguments); \
         CONTROLLED(name, path, flags, mode); \
         number_operation(SET, SITE); \
-        if (waits_for_other_end(AT_FDCWD, path, flags)) \
+        if (opens_fifo(AT_FDCWD, path, flags)) \
             return open_fifo(AT_FDCWD, path, flags, mode, SITE); \
         file_opening(AT_FDCWD, path, flags, SITE); \
         return REAL(name)(path, flags, mode); \
@@ -124,7 +137,7 @@ OPENS(open64)
         va_end(arguments); \
         CONTROLLED(name, folder, path, flags, mode); \
         number_operation(SET, SITE); \
-        if (waits_for_other_end(folder, path, flags)) \
+        if (opens_fifo(folder, path, flags)) \
             return open_fifo(folder, path, flags, mode, SITE); \
         file_opening(folder, path, flags, SITE); \
         return REAL(name)(folder, path, flags, mode); \
@@ -138,7 +151,7 @@ OPENS_AT(openat64)
     EXPORT int name(const char *path, int flags) { \
         CONTROLLED(name, path, flags); \
         number_operation(SET, SITE); \
-        if (waits_for_other_end(AT_FDCWD, path, flags)) \
+        if (opens_fifo(AT_FDCWD, path, flags)) \
             return open_fifo(AT_FDCWD, path, flags, 0, SITE); \
         file_opening(AT_FDCWD, path, flags, SITE); \
         return REAL(name)(path, flags); \
@@ -148,7 +161,7 @@ OPENS_CHECKED(__open_2)
 OPENS_CHECKED(__open64_2)
 
 static int open_for_stream(const char *path, const char *mode, uint64_t site) {
-    int flags = *mode == 'r' ? O_RDONLY : O_WRONLY;
+    int flags = strchr(mode, '+') ? O_RDWR : *mode == 'r' ? O_RDONLY : O_WRONLY;
     if (strchr(mode, 'e')) flags |= O_CLOEXEC;
     return open_fifo(AT_FDCWD, path, flags, 0, site);
 }
@@ -164,8 +177,7 @@ static FILE *stream_of(const char *path, const char *mode, uint64_t site) {
     EXPORT FILE *name(const char *path, const char *mode) { \
         CONTROLLED(name, path, mode); \
         number_operation(SET, SITE); \
-        bool both = strchr(mode, '+') != NULL; \
-        if (!both && is_fifo(AT_FDCWD, path)) return stream_of(path, mode, SITE); \
+        if (is_fifo(AT_FDCWD, path)) return stream_of(path, mode, SITE); \
         file_opening(AT_FDCWD, path, *mode == 'r' ? 0 : *mode == 'w' ? O_CREAT | O_TRUNC : O_CREAT, SITE); \
         return REAL(name)(path, mode); \
     }

@@ -59,6 +59,12 @@ bool stream_may_block(FILE *stream, enum part part, uint64_t site) {
     return false;
 }
 
+long stream_gave(bool may_have, long result, uint64_t site) {
+    if (!may_have) return result;
+    GUARD;
+    return descriptor_gave(0, site), result;
+}
+
 /* -- the lock of a stream -------------------------------------------------------------------------- */
 
 EXPORT void flockfile(FILE *stream) {

@@ -12,5 +12,8 @@ enum part { WHOLE_CALL, UNLOCKED_CALL, CHARACTER };
 /* The current task is about to use a stream.  Whether that may block, in the way of pipes and sockets: then
  * nothing was done yet.  Else the operation was performed. */
 bool stream_may_block(FILE *stream, enum part part, uint64_t site);
+/* Behind a call that may have emptied a buffer into a pipe or a socket, with its result, which is returned: whoever has
+ * waited for it may go on. */
+long stream_gave(bool may_have, long result, uint64_t site);
 
 #endif

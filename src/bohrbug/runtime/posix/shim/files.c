@@ -191,7 +191,7 @@ static ssize_t send_file(int to, int from, off64_t *at, size_t count, uint64_t s
     if (!descriptor_operation(PUT, &to, POLLOUT, site)) return -1;
     /* Programs have to reckon with less than all. */
     size_t piece = descriptor_is_socket(to) || count < PIPE_BUF ? count : PIPE_BUF;
-    return number_used(to, REAL(sendfile64)(to, from, at, piece));
+    return descriptor_gave(number_used(to, REAL(sendfile64)(to, from, at, piece)), site);
 }
 
 EXPORT ssize_t sendfile(int to, int from, off_t *at, size_t count) {

@@ -106,6 +106,11 @@ static bool may_begin_to_move(enum kind kind, int *fd, bool moves_position, bool
     return descriptor_operation(kind, fd, !waits ? 0 : kind == GET ? POLLIN : POLLOUT, site);
 }
 
+/* What the target has got; where that is a file, the other end has room for more. */
+static ssize_t moved(ssize_t size, int to, uint64_t site) {
+    return descriptor_may_block(to) ? descriptor_gave(size, site) : descriptor_took(size, site);
+}
+
 EXPORT ssize_t splice(int from, off64_t *at, int to, off64_t *at_to, size_t count, unsigned flags) {
     CONTROLLED(splice, from, at, to, at_to, count, flags);
     bool waits = !(flags & SPLICE_F_NONBLOCK);
@@ -113,7 +118,7 @@ EXPORT ssize_t splice(int from, off64_t *at, int to, off64_t *at_to, size_t coun
         return -1;
     /* As much as a pipe that is ready takes without blocking. */
     size_t piece = count < PIPE_BUF ? count : PIPE_BUF;
-    return number_used(from, number_used(to, REAL(splice)(from, at, to, at_to, piece, flags)));
+    return moved(number_used(from, number_used(to, REAL(splice)(from, at, to, at_to, piece, flags))), to, SITE);
 }
 
 EXPORT ssize_t tee(int from, int to, size_t count, unsigned flags) {
@@ -122,7 +127,7 @@ EXPORT ssize_t tee(int from, int to, size_t count, unsigned flags) {
     if (!may_begin_to_move(GET, &from, false, waits, SITE) || !may_begin_to_move(PUT, &to, true, waits, SITE))
         return -1;
     size_t piece = count < PIPE_BUF ? count : PIPE_BUF;
-    return number_used(from, number_used(to, REAL(tee)(from, to, piece, flags)));
+    return moved(number_used(from, number_used(to, REAL(tee)(from, to, piece, flags))), to, SITE);
 }
 
 /* -- what is not modelled ------------------------------------------------------------------------------ */

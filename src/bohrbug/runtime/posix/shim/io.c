@@ -35,6 +35,12 @@ static bool is_pipe(int fd) {
     return fstat(fd, &status) == 0 && S_ISFIFO(status.st_mode);
 }
 
+/* What a call gave that puts something into a pipe or a socket. */
+static ssize_t was_sent(ssize_t size, uint64_t site) {
+    if (size < 0 && errno == EAGAIN) descriptor_lacks_room();
+    return descriptor_gave(size, site);
+}
+
 /* -- reading and writing ------------------------------------------------------------ */
 
 /* Whatever there is, nothing is read and the call does not wait: those of events refuse to tell less than a number. */
@@ -47,11 +53,12 @@ ssize_t read_from(int fd, void *buffer, size_t count, uint64_t site) {
     number_operation(INSPECT, site);
     file_operation(SET, fd, site);
     short events = too_little(fd, count) ? 0 : POLLIN;
-    if (descriptor_may_block(fd) && !descriptor_operation(GET, &fd, events, site)) return -1;
+    bool waits = descriptor_may_block(fd);
+    if (waits && !descriptor_operation(GET, &fd, events, site)) return -1;
     if (connection_fails(RECV_FAULT, fd, site)) return number_used(fd, -1);
     ssize_t size = number_used(fd, REAL(read)(fd, buffer, count));
     touched(buffer, size, WRITE, site);
-    return size;
+    return waits ? descriptor_took(size, site) : size;
 }
 
 EXPORT ssize_t read(int fd, void *buffer, size_t count) {
@@ -63,9 +70,11 @@ EXPORT ssize_t readv(int fd, const struct iovec *parts, int count) {
     CONTROLLED(readv, fd, parts, count);
     number_operation(INSPECT, SITE);
     file_operation(SET, fd, SITE);
-    if (descriptor_may_block(fd) && !descriptor_operation(GET, &fd, POLLIN, SITE)) return -1;
+    bool waits = descriptor_may_block(fd);
+    if (waits && !descriptor_operation(GET, &fd, POLLIN, SITE)) return -1;
     if (connection_fails(RECV_FAULT, fd, SITE)) return number_used(fd, -1);
-    return number_used(fd, REAL(readv)(fd, parts, count));
+    ssize_t size = number_used(fd, REAL(readv)(fd, parts, count));
+    return waits ? descriptor_took(size, SITE) : size;
 }
 
 ssize_t write_to(int fd, const void *buffer, size_t count, uint64_t site) {
@@ -81,10 +90,11 @@ ssize_t write_to(int fd, const void *buffer, size_t count, uint64_t site) {
         size_t piece = count - written;
         if (piece > PIECE && is_pipe(to) && is_blocking(to)) piece = PIECE;
         ssize_t result = number_used(to, REAL(write)(to, (const char *)buffer + written, piece));
-        if (result < 0) return written ? (ssize_t)written : result;
+        if (result < 0 && errno == EAGAIN) descriptor_lacks_room();
+        if (result < 0) return written ? descriptor_gave((ssize_t)written, site) : result;
         written += (size_t)result;
     } while (written < count && is_pipe(fd) && is_blocking(fd));
-    return (ssize_t)written;
+    return descriptor_gave((ssize_t)written, site);
 }
 
 EXPORT ssize_t write(int fd, const void *buffer, size_t count) {
@@ -96,9 +106,11 @@ EXPORT ssize_t writev(int fd, const struct iovec *parts, int count) {
     CONTROLLED(writev, fd, parts, count);
     number_operation(INSPECT, SITE);
     file_operation(SET, fd, SITE);
-    if (descriptor_may_block(fd) && !descriptor_operation(PUT, &fd, POLLOUT, SITE)) return -1;
+    bool waits = descriptor_may_block(fd);
+    if (waits && !descriptor_operation(PUT, &fd, POLLOUT, SITE)) return -1;
     if (connection_fails(SEND_FAULT, fd, SITE)) return number_used(fd, -1);
-    return number_used(fd, REAL(writev)(fd, parts, count));
+    ssize_t size = number_used(fd, REAL(writev)(fd, parts, count));
+    return waits ? was_sent(size, SITE) : size;
 }
 
 EXPORT int close(int fd) {
@@ -110,18 +122,17 @@ EXPORT int close(int fd) {
     timer_closed(fd);
     int result = number_closed(fd, REAL(close)(fd));
     segment->releases++;
-    return result;
+    return (int)descriptor_gave(result, SITE);
 }
 
 EXPORT int dup2(int from, int to) {
     CONTROLLED(dup2, from, to);
     number_operation(SET, SITE);
     file_closing(to, SITE);
-    if (from != to) {
-        descriptor_change(to, SITE);
-        descriptor_outlived(to);
-    }
-    return (int)number_used(from, REAL(dup2)(from, to));
+    if (from == to) return (int)number_used(from, REAL(dup2)(from, to));
+    descriptor_change(to, SITE);
+    descriptor_outlived(to);
+    return (int)descriptor_gave(number_used(from, REAL(dup2)(from, to)), SITE);
 }
 
 EXPORT int dup3(int from, int to, int flags) {
@@ -130,7 +141,7 @@ EXPORT int dup3(int from, int to, int flags) {
     file_closing(to, SITE);
     descriptor_change(to, SITE);
     descriptor_outlived(to);
-    return (int)number_used(from, REAL(dup3)(from, to, flags));
+    return (int)descriptor_gave(number_used(from, REAL(dup3)(from, to, flags)), SITE);
 }
 
 /* -- sockets -------------------------------------------------------------------------- */
@@ -146,7 +157,7 @@ static ssize_t receive_once(int fd, void *buffer, size_t length, int flags, stru
     if (connection_fails(RECV_FAULT, fd, site)) return number_used(fd, -1);
     ssize_t received = number_used(fd, REAL(recvfrom)(fd, buffer, length, flags, address, size));
     touched(buffer, received < (ssize_t)length ? received : (ssize_t)length, WRITE, site);
-    return received;
+    return descriptor_took(received, site);
 }
 
 /* Whether the kernel goes on until all has come. */
@@ -188,7 +199,7 @@ static ssize_t receive_message(int fd, struct msghdr *message, int flags, uint64
     number_operation(INSPECT, site);
     if (!socket_operation(GET, &fd, flags, POLLIN, site)) return -1;
     if (connection_fails(RECV_FAULT, fd, site)) return number_used(fd, -1);
-    return number_used(fd, REAL(recvmsg)(fd, message, flags));
+    return descriptor_took(number_used(fd, REAL(recvmsg)(fd, message, flags)), site);
 }
 
 EXPORT ssize_t recvmsg(int fd, struct msghdr *message, int flags) {
@@ -216,7 +227,7 @@ EXPORT ssize_t send(int fd, const void *buffer, size_t length, int flags) {
     if (!socket_operation(PUT, &fd, flags, POLLOUT, SITE)) return -1;
     if (connection_fails(SEND_FAULT, fd, SITE)) return number_used(fd, -1);
     touched(buffer, (ssize_t)length, READ, SITE);
-    return number_used(fd, REAL(send)(fd, buffer, length, flags));
+    return was_sent(number_used(fd, REAL(send)(fd, buffer, length, flags)), SITE);
 }
 
 EXPORT ssize_t sendto(int fd, const void *buffer, size_t length, int flags,
@@ -226,14 +237,14 @@ EXPORT ssize_t sendto(int fd, const void *buffer, size_t length, int flags,
     if (!socket_operation(PUT, &fd, flags, POLLOUT, SITE)) return -1;
     if (connection_fails(SEND_FAULT, fd, SITE)) return number_used(fd, -1);
     touched(buffer, (ssize_t)length, READ, SITE);
-    return number_used(fd, REAL(sendto)(fd, buffer, length, flags, address, size));
+    return was_sent(number_used(fd, REAL(sendto)(fd, buffer, length, flags, address, size)), SITE);
 }
 
 static ssize_t send_message(int fd, const struct msghdr *message, int flags, uint64_t site) {
     number_operation(INSPECT, site);
     if (!socket_operation(PUT, &fd, flags, POLLOUT, site)) return -1;
     if (connection_fails(SEND_FAULT, fd, site)) return number_used(fd, -1);
-    return number_used(fd, REAL(sendmsg)(fd, message, flags));
+    return was_sent(number_used(fd, REAL(sendmsg)(fd, message, flags)), site);
 }
 
 EXPORT ssize_t sendmsg(int fd, const struct msghdr *message, int flags) {
@@ -260,13 +271,13 @@ static void deliver_at_once(int fd) {
     errno = error;
 }
 
-static int accepted(int fd) {
+static int accepted(int fd, uint64_t site) {
     if (fd < 0) return fd;
     /* There is room for another one. */
     segment->releases++;
     deliver_at_once(fd);
     port_is_ours(fd);
-    return fd;
+    return (int)descriptor_took(fd, site);
 }
 
 EXPORT int accept(int fd, struct sockaddr *address, socklen_t *size) {
@@ -274,7 +285,7 @@ EXPORT int accept(int fd, struct sockaddr *address, socklen_t *size) {
     number_operation(SET, SITE);
     if (!descriptor_operation(GET, &fd, POLLIN, SITE)) return -1;
     if (fails(ACCEPT_FAULT, SITE)) return (int)number_used(fd, -1);
-    return accepted((int)number_used(fd, REAL(accept)(fd, address, size)));
+    return accepted((int)number_used(fd, REAL(accept)(fd, address, size)), SITE);
 }
 
 EXPORT int accept4(int fd, struct sockaddr *address, socklen_t *size, int flags) {
@@ -282,7 +293,7 @@ EXPORT int accept4(int fd, struct sockaddr *address, socklen_t *size, int flags)
     number_operation(SET, SITE);
     if (!descriptor_operation(GET, &fd, POLLIN, SITE)) return -1;
     if (fails(ACCEPT_FAULT, SITE)) return (int)number_used(fd, -1);
-    return accepted((int)number_used(fd, REAL(accept4)(fd, address, size, flags)));
+    return accepted((int)number_used(fd, REAL(accept4)(fd, address, size, flags)), SITE);
 }
 
 /* A connection to a socket with a name waits as long as the other side has no room for one. */
@@ -301,6 +312,7 @@ static long try_to_connect(const struct call *call) {
     REAL(fcntl)(fd, F_SETFL, flags);
     errno = error;
     if (result == 0) segment->fd_changes++;
+    else if (error == EAGAIN) descriptor_lacks_room();
     return result < 0 && error != EAGAIN ? REFUSED : result;
 }
 
@@ -312,17 +324,17 @@ EXPORT int connect(int fd, const struct sockaddr *address, socklen_t size) {
     if (waits_for_room(fd, address, size)) {
         struct call call = {try_to_connect, address, {fd, (long)size}, NULL, 0, false};
         long result = persist_from_now(&call, PUT, descriptor_of_sockets(SITE), SITE);
-        return result == REFUSED ? -1 : (int)result;
+        return result == REFUSED ? -1 : (int)descriptor_gave(result, SITE);
     }
     deliver_at_once(fd);
     int result = (int)number_used(fd, REAL(connect)(fd, address, size));
     port_is_ours(fd);
-    return result;
+    return (int)descriptor_gave(result, SITE);
 }
 
 EXPORT int shutdown(int fd, int how) {
     CONTROLLED(shutdown, fd, how);
     number_operation(INSPECT, SITE);
     descriptor_change(fd, SITE);
-    return (int)number_used(fd, REAL(shutdown)(fd, how));
+    return (int)descriptor_gave(number_used(fd, REAL(shutdown)(fd, how)), SITE);
 }

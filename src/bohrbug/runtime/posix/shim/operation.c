@@ -6,6 +6,8 @@
 
 uint32_t kernel_of_life(const struct task *task) {
     enum kind kind = (enum kind)task->kind;
+    /* Whoever is reached may be told by its next operation of any kind. */
+    if (kind == CONTINUE && task->target == HAS_REACHED) return WRITES_KERNEL;
     const struct task *other = &TASKS[task->resource & ~TASK_BIT];
     if (is_yield(kind)) return READS_KERNEL;
     if (other->process && (other->main || kind == END)) return WRITES_KERNEL;
@@ -13,11 +15,12 @@ uint32_t kernel_of_life(const struct task *task) {
     return kind == INSPECT || kind == END || kind == JOIN ? READS_KERNEL : 0;
 }
 
-uint32_t kernel_of_resource(const struct resource *resource) {
+uint32_t kernel_of_resource(const struct resource *resource, enum kind kind) {
     if (resource->type == CHILDREN) return WRITES_KERNEL;
     /* What a process has when it begins. */
     if (resource->type == STATE) return (resource->address & 0xFF) == INHERITED_DESCRIPTORS ? READS_KERNEL : 0;
-    return ON_DESCRIPTOR | (descriptor_is_any(resource) ? WRITES_KERNEL : READS_KERNEL);
+    bool is_any = kind != CONTINUE && descriptor_is_any(resource);
+    return ON_DESCRIPTOR | (is_any ? WRITES_KERNEL : READS_KERNEL);
 }
 
 struct touched touched_by_step(uint32_t step) {

@@ -15,6 +15,9 @@ struct touched {
 
 #define KIND_BIT(kind) (1u << (kind))
 
+/* The target of a task that is at a point behind a signal or a cancellation; see after_reaching. */
+#define HAS_REACHED 1
+
 #define IS_DONE_TO_OTHERS (KIND_BIT(EXECUTE) | KIND_BIT(SIGNAL) | KIND_BIT(CANCEL))
 
 /* Whether the operation says that its task can make no progress. */
@@ -70,14 +73,14 @@ static inline uint8_t gate_of(const struct resource *resource, enum kind kind) {
  * What a task is about to do with it, where that is a longer story: how tasks and processes come and go,
  * and descriptors. */
 uint32_t kernel_of_life(const struct task *task);
-uint32_t kernel_of_resource(const struct resource *resource);
+uint32_t kernel_of_resource(const struct resource *resource, enum kind kind);
 
 /* ... in general. */
 static inline uint32_t kernel_of(const struct task *task) {
     if (task->resource & TASK_BIT) return kernel_of_life(task);
     const struct resource *resource = &RESOURCES[task->resource];
     enum type type = (enum type)resource->type;
-    if (type == CHILDREN || type == DESCRIPTOR || type == STATE) return kernel_of_resource(resource);
+    if (type == CHILDREN || type == DESCRIPTOR || type == STATE) return kernel_of_resource(resource, (enum kind)task->kind);
     return ends_waits((enum kind)task->kind, type) || task->cancellable ? READS_KERNEL : 0;
 }
 

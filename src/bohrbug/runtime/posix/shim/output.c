@@ -29,30 +29,34 @@
 /* More than most calls of printf write. */
 #define FORMATTED 1024
 
-/* Waits if writing so many bytes may empty the buffer. */
-static void make_room(FILE *stream, size_t bytes, uint64_t site) {
+/* Waits if writing so many bytes may empty the buffer; whether it may. */
+static bool make_room(FILE *stream, size_t bytes, uint64_t site) {
     size_t room = (size_t)(stream->_IO_buf_end - stream->_IO_write_ptr);
     bool fits = stream->_IO_write_ptr && stream->_IO_buf_end > stream->_IO_write_ptr &&
                 room > bytes && !(stream->_flags & NOT_FULLY_BUFFERED);
     if (!fits) descriptor_stream(PUT, fileno(stream), POLLOUT, site);
+    return !fits;
 }
 
-static void make_room_to_flush(FILE *stream, uint64_t site) {
-    if (stream->_IO_write_ptr > stream->_IO_write_base)
-        descriptor_stream(PUT, fileno(stream), POLLOUT, site);
+static bool make_room_to_flush(FILE *stream, uint64_t site) {
+    bool holds = stream->_IO_write_ptr > stream->_IO_write_base;
+    if (holds) descriptor_stream(PUT, fileno(stream), POLLOUT, site);
+    return holds;
 }
 
 /* A pipe that is ready takes so much without blocking. */
 static size_t write_items(const void *buffer, size_t size, size_t count, FILE *stream,
                           uint64_t site) {
     size_t wanted = size * count, written = 0;
+    bool empties = false;
     while (written < wanted) {
         size_t piece = wanted - written < PIPE_BUF / 2 ? wanted - written : PIPE_BUF / 2;
-        make_room(stream, piece, site);
+        empties |= make_room(stream, piece, site);
         size_t done = REAL(fwrite)((const char *)buffer + written, 1, piece, stream);
         written += done;
         if (done < piece) break;
     }
+    if (empties) descriptor_gave(0, site);
     return size ? written / size : 0;
 }
 
@@ -90,11 +94,12 @@ EXPORT int puts(const char *text) {
 
 #define WRITES_A_CHARACTER(name) \
     EXPORT int name(int character, FILE *stream) { \
+        bool empties = false; \
         if (stream_may_block(stream, CHARACTER, SITE)) { \
             GUARD; \
-            make_room(stream, 1, SITE); \
+            empties = make_room(stream, 1, SITE); \
         } \
-        return REAL(name)(character, stream); \
+        return (int)stream_gave(empties, REAL(name)(character, stream), SITE); \
     }
 
 WRITES_A_CHARACTER(fputc)
@@ -103,52 +108,54 @@ WRITES_A_CHARACTER(fputc_unlocked)
 WRITES_A_CHARACTER(putc_unlocked)
 
 EXPORT int __overflow(FILE *stream, int character) {
+    bool empties = false;
     if (stream_may_block(stream, CHARACTER, SITE)) {
         GUARD;
-        make_room_to_flush(stream, SITE);
+        empties = make_room_to_flush(stream, SITE);
     }
-    return REAL(__overflow)(stream, character);
+    return (int)stream_gave(empties, REAL(__overflow)(stream, character), SITE);
 }
 
 EXPORT int putchar(int character) {
+    bool empties = false;
     if (stream_may_block(stdout, CHARACTER, SITE)) {
         GUARD;
-        make_room(stdout, 1, SITE);
+        empties = make_room(stdout, 1, SITE);
     }
-    return REAL(putchar)(character);
+    return (int)stream_gave(empties, REAL(putchar)(character), SITE);
 }
 
 /* -- formatted output -------------------------------------------------------------------- */
 
-static void before_format(FILE *stream, uint64_t site) {
-    if (!stream_may_block(stream, WHOLE_CALL, site)) return;
+static bool before_format(FILE *stream, uint64_t site) {
+    if (!stream_may_block(stream, WHOLE_CALL, site)) return false;
     GUARD;
-    make_room(stream, FORMATTED, site);
+    return make_room(stream, FORMATTED, site);
 }
 
 EXPORT int vfprintf(FILE *restrict stream, const char *restrict format, va_list arguments) {
-    before_format(stream, SITE);
-    return REAL(vfprintf)(stream, format, arguments);
+    bool empties = before_format(stream, SITE);
+    return (int)stream_gave(empties, REAL(vfprintf)(stream, format, arguments), SITE);
 }
 
 EXPORT int vprintf(const char *restrict format, va_list arguments) {
-    before_format(stdout, SITE);
-    return REAL(vfprintf)(stdout, format, arguments);
+    bool empties = before_format(stdout, SITE);
+    return (int)stream_gave(empties, REAL(vfprintf)(stdout, format, arguments), SITE);
 }
 
 EXPORT int __vfprintf_chk(FILE *restrict stream, int flag, const char *restrict format,
                           va_list arguments) {
-    before_format(stream, SITE);
-    return REAL(__vfprintf_chk)(stream, flag, format, arguments);
+    bool empties = before_format(stream, SITE);
+    return (int)stream_gave(empties, REAL(__vfprintf_chk)(stream, flag, format, arguments), SITE);
 }
 
 #define FORMATS(stream, call) \
     va_list arguments; \
-    before_format(stream, SITE); \
+    bool empties = before_format(stream, SITE); \
     va_start(arguments, format); \
     int result = call; \
     va_end(arguments); \
-    return result
+    return (int)stream_gave(empties, result, SITE)
 
 EXPORT int printf(const char *restrict format, ...) {
     FORMATS(stdout, REAL(vfprintf)(stdout, format, arguments));
@@ -170,18 +177,20 @@ EXPORT int __fprintf_chk(FILE *restrict stream, int flag, const char *restrict f
 
 #define FLUSHES(name, part) \
     EXPORT int name(FILE *stream) { \
+        bool empties = false; \
         if (stream_may_block(stream, part, SITE)) { \
             GUARD; \
-            make_room_to_flush(stream, SITE); \
+            empties = make_room_to_flush(stream, SITE); \
         } \
-        return REAL(name)(stream); \
+        return (int)stream_gave(empties, REAL(name)(stream), SITE); \
     }
 
 FLUSHES(fflush, WHOLE_CALL)
 FLUSHES(fflush_unlocked, UNLOCKED_CALL)
 
 EXPORT int fclose(FILE *stream) {
-    if (stream_may_block(stream, WHOLE_CALL, SITE)) {
+    bool empties = stream_may_block(stream, WHOLE_CALL, SITE);
+    if (empties) {
         GUARD;
         make_room_to_flush(stream, SITE);
         descriptor_change(fileno(stream), SITE);
@@ -195,5 +204,5 @@ EXPORT int fclose(FILE *stream) {
     popened_closes(stream);
     /* Not busy: streams can be made of functions of the program. */
     int fd = fileno(stream), result = REAL(fclose)(stream);
-    return number_closed(fd, result);
+    return (int)stream_gave(empties, number_closed(fd, result), SITE);
 }

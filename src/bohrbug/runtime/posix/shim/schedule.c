@@ -1,5 +1,8 @@
 #include "schedule.h"
 
+#include <errno.h>
+
+#include "accesses.h"
 #include "advancing.h"
 #include "ask.h"
 #include "clock.h"
@@ -353,6 +356,24 @@ enum woken (*perform_the_long_way)(enum kind kind, uint32_t resource, uint64_t s
 void schedule_with_buffers(bool with) {
     choose_next = with ? choose_behind_buffers : choose_step;
     perform_the_long_way = with ? perform_with_buffers : perform_in_order;
+}
+
+/* A plain store of a program with hooks is a scheduling point itself, if others may see it in between. */
+static void continue_behind(uint32_t resource, uint64_t site, const struct waiting *waiting) {
+    if (!has_point_behind() || alone || hooks) return;
+    int error = errno;
+    perform_when(CONTINUE, resource, site, *waiting);
+    errno = error;
+}
+
+void after_call(uint32_t resource, uint64_t site) {
+    static const struct waiting nothing = {ALWAYS, 0, NO_DEADLINE, false, false};
+    continue_behind(resource, site, &nothing);
+}
+
+void after_reaching(uint32_t resource, uint64_t site) {
+    static const struct waiting nothing = {ALWAYS, HAS_REACHED, NO_DEADLINE, false, false};
+    continue_behind(resource, site, &nothing);
 }
 
 void fruitless(uint64_t site) {

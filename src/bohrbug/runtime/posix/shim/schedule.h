@@ -68,6 +68,12 @@ static inline void after_release(uint32_t resource, uint64_t site) {
     if (has_point_behind()) perform(CONTINUE, resource, site);
 }
 
+/* The same behind a call of the kernel that may let others go on.  Such calls are many: there is a point where a thread
+ * of the same process could see the plain store, and where nothing else shows it. */
+void after_call(uint32_t resource, uint64_t site);
+/* Behind one that reaches a task, or a process, in whatever it does: a signal, or a cancellation. */
+void after_reaching(uint32_t resource, uint64_t site);
+
 /* Where there may be more to a scheduling point than to most; see short_way.h. */
 extern enum woken (*perform_the_long_way)(enum kind kind, uint32_t resource, uint64_t site,
                                           const struct waiting *waiting) OWN;

@@ -390,7 +390,9 @@ EXPORT int pthread_kill(pthread_t thread, int number) {
     if (!live || !is_waited_for(number)) needs_kernel_threads("pthread_kill");
     will_reach(task, number, SITE);
     /* On fibers no signal reaches the kernel's thread of a task that is parked. */
-    return on_fibers ? (REAL(kill)(getpid(), number) ? errno : 0) : REAL(pthread_kill)(thread, number);
+    int result = on_fibers ? (REAL(kill)(getpid(), number) ? errno : 0) : REAL(pthread_kill)(thread, number);
+    after_reaching(TASK_BIT | index_of(task), SITE);
+    return result;
 }
 
 EXPORT int pthread_sigqueue(pthread_t thread, int number, union sigval value) {
@@ -399,19 +401,24 @@ EXPORT int pthread_sigqueue(pthread_t thread, int number, union sigval value) {
     if (!task || number == 0) return REAL(pthread_sigqueue)(thread, number, value);
     needs_kernel_threads("pthread_sigqueue");
     will_reach(task, number, SITE);
-    return REAL(pthread_sigqueue)(thread, number, value);
+    int result = REAL(pthread_sigqueue)(thread, number, value);
+    after_reaching(TASK_BIT | index_of(task), SITE);
+    return result;
 }
 
 EXPORT int tgkill(pid_t pid, pid_t thread, int number) {
     CONTROLLED(tgkill, pid, thread, number);
     needs_kernel_threads("tgkill");
+    struct task *reached = NULL;
     for (uint32_t i = 0; number && i < segment->alive_count; i++) {
         struct task *task = &TASKS[segment->alive[i]];
         if (task->thread != thread) continue;
-        will_reach(task, number, SITE);
+        will_reach(reached = task, number, SITE);
         break;
     }
-    return REAL(tgkill)(pid, thread, number);
+    int result = REAL(tgkill)(pid, thread, number);
+    if (reached) after_reaching(TASK_BIT | index_of(reached), SITE);
+    return result;
 }
 
 /* The process that is meant; where it is several, or one outside, the one that sends. */
@@ -434,12 +441,13 @@ static void will_reach_process(pid_t pid, int number, uint64_t site) {
     }
 }
 
-static void has_reached_process(pid_t pid, int number) {
+static void has_reached_process(pid_t pid, int number, uint64_t site) {
     int error = errno;
     /* Its handler may have run in this thread already. */
     signals_look(current);
     for (uint32_t i = 0; i < segment->processes; i++)
         if (i != this_process && (PROCESSES[i].pid == pid || pid <= 0)) let_die(i, number);
+    after_reaching(resource_of(pid), site);
     errno = error;
 }
 
@@ -447,7 +455,7 @@ static int send_to(pid_t pid, int number, uint64_t site) {
     prefers_kernel_threads("kill");
     will_reach_process(pid, number, site);
     int result = REAL(kill)(pid, number);
-    has_reached_process(pid, number);
+    has_reached_process(pid, number, site);
     return result;
 }
 
@@ -467,7 +475,7 @@ EXPORT int sigqueue(pid_t pid, int number, union sigval value) {
     needs_kernel_threads("sigqueue");
     will_reach_process(pid, number, SITE);
     int result = REAL(sigqueue)(pid, number, value);
-    has_reached_process(pid, number);
+    has_reached_process(pid, number, SITE);
     return result;
 }
 

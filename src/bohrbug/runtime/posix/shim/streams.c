@@ -29,7 +29,7 @@ static size_t buffered(FILE *stream) {
 static int next(FILE *stream, uint64_t site) {
     if (buffered(stream)) return (unsigned char)*stream->_IO_read_ptr++;
     descriptor_stream(GET, fileno(stream), POLLIN, site);
-    return REAL(__uflow)(stream);
+    return (int)descriptor_took(REAL(__uflow)(stream), site);
 }
 
 static size_t read_items(void *buffer, size_t size, size_t count, FILE *stream, uint64_t site) {
@@ -94,7 +94,7 @@ EXPORT int __underflow(FILE *stream) {
     if (!stream_may_block(stream, CHARACTER, SITE) || buffered(stream)) return REAL(__underflow)(stream);
     GUARD;
     descriptor_stream(GET, fileno(stream), POLLIN, SITE);
-    return REAL(__underflow)(stream);
+    return (int)descriptor_took(REAL(__underflow)(stream), SITE);
 }
 
 #define READS_A_CHARACTER(name) \

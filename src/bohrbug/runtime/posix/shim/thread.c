@@ -238,6 +238,7 @@ EXPORT int pthread_cancel(pthread_t thread) {
     segment->signals_matter = 1;
     int result = REAL(pthread_cancel)(thread);
     task->cancelled = 1;
+    after_reaching(TASK_BIT | index_of(task), SITE);
     return result;
 }
 

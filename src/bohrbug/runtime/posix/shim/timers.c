@@ -191,6 +191,8 @@ static int set(struct timer *timer, bool is_absolute, const struct itimerspec *v
         timer->interval = interval;
     } else {
         arm(timer, deadline, interval);
+        /* The task may get no further before it is over. */
+        after_reaching(TASK_BIT | index_of(timer->task), site);
     }
     return 0;
 }

@@ -29,8 +29,11 @@ static bool has_characters(const FILE *stream) {
 /* -- reading -------------------------------------------------------------------------------------- */
 
 static wint_t next(FILE *stream, uint64_t site) {
-    if (!has_characters(stream)) descriptor_stream(GET, fileno(stream), POLLIN, site);
-    return REAL(fgetwc)(stream);
+    if (has_characters(stream)) return REAL(fgetwc)(stream);
+    descriptor_stream(GET, fileno(stream), POLLIN, site);
+    wint_t character = REAL(fgetwc)(stream);
+    descriptor_took(0, site);
+    return character;
 }
 
 #define READS_A_CHARACTER(name) \
@@ -67,16 +70,17 @@ EXPORT wchar_t *fgetws(wchar_t *restrict text, int size, FILE *restrict stream) 
 
 /* -- writing: how much the buffer takes is not known ------------------------------------------------ */
 
-static void before_writing(FILE *stream, enum part part, uint64_t site) {
-    if (!stream_may_block(stream, part, site)) return;
+static bool before_writing(FILE *stream, enum part part, uint64_t site) {
+    if (!stream_may_block(stream, part, site)) return false;
     GUARD;
     descriptor_stream(PUT, fileno(stream), POLLOUT, site);
+    return true;
 }
 
 #define WRITES_A_CHARACTER(name) \
     EXPORT wint_t name(wchar_t character, FILE *stream) { \
-        before_writing(stream, CHARACTER, SITE); \
-        return REAL(name)(character, stream); \
+        bool gives = before_writing(stream, CHARACTER, SITE); \
+        return (wint_t)stream_gave(gives, REAL(name)(character, stream), SITE); \
     }
 
 WRITES_A_CHARACTER(fputwc)
@@ -84,32 +88,32 @@ WRITES_A_CHARACTER(putwc)
 WRITES_A_CHARACTER(fputwc_unlocked)
 
 EXPORT wint_t putwchar(wchar_t character) {
-    before_writing(stdout, CHARACTER, SITE);
-    return REAL(putwchar)(character);
+    bool gives = before_writing(stdout, CHARACTER, SITE);
+    return (wint_t)stream_gave(gives, REAL(putwchar)(character), SITE);
 }
 
 EXPORT int fputws(const wchar_t *restrict text, FILE *restrict stream) {
-    before_writing(stream, WHOLE_CALL, SITE);
-    return REAL(fputws)(text, stream);
+    bool gives = before_writing(stream, WHOLE_CALL, SITE);
+    return (int)stream_gave(gives, REAL(fputws)(text, stream), SITE);
 }
 
 EXPORT int vfwprintf(FILE *restrict stream, const wchar_t *restrict format, va_list arguments) {
-    before_writing(stream, WHOLE_CALL, SITE);
-    return REAL(vfwprintf)(stream, format, arguments);
+    bool gives = before_writing(stream, WHOLE_CALL, SITE);
+    return (int)stream_gave(gives, REAL(vfwprintf)(stream, format, arguments), SITE);
 }
 
 EXPORT int __vfwprintf_chk(FILE *restrict stream, int flag, const wchar_t *restrict format, va_list arguments) {
-    before_writing(stream, WHOLE_CALL, SITE);
-    return REAL(__vfwprintf_chk)(stream, flag, format, arguments);
+    bool gives = before_writing(stream, WHOLE_CALL, SITE);
+    return (int)stream_gave(gives, REAL(__vfwprintf_chk)(stream, flag, format, arguments), SITE);
 }
 
 #define FORMATS(stream, call) \
     va_list arguments; \
-    before_writing(stream, WHOLE_CALL, SITE); \
+    bool gives = before_writing(stream, WHOLE_CALL, SITE); \
     va_start(arguments, format); \
     int result = call; \
     va_end(arguments); \
-    return result
+    return (int)stream_gave(gives, result, SITE)
 
 EXPORT int fwprintf(FILE *restrict stream, const wchar_t *restrict format, ...) {
     FORMATS(stream, REAL(vfwprintf)(stream, format, arguments));
