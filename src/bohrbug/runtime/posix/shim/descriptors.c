@@ -14,7 +14,8 @@
 #define SOCKETS 1
 #define OTHERS 2
 #define PIPES 3
-/* 4 is FAULT_SPACE */
+/* 4 is FAULT_SPACE, 5 to 12 are those of trying.h */
+#define TAKEN 13
 
 /* What each task of this process waits for. */
 static struct {
@@ -123,6 +124,18 @@ uint32_t descriptor_fifo(int folder, const char *path, uint64_t site) {
     return resource_index(resource_named(PIPES, status.st_ino, DESCRIPTOR, site));
 }
 
+/* What stands for that others take what is put there: the point behind a call that puts something there depends on theirs,
+ * and not on those that put something there, too.  Where polls matter, they all depend on each other anyway. */
+static uint32_t taken_from(uint32_t resource, uint64_t site) {
+    uint64_t place = segment->polls_matter ? 0 : resource + 1;
+    return resource_index(resource_named(TAKEN, place, DESCRIPTOR, site));
+}
+
+/* The operation that follows takes what somebody else has put there. */
+static void takes_from(uint32_t resource, uint64_t site) {
+    if (has_point_behind_call()) current->also = taken_from(resource, site);
+}
+
 bool descriptor_is_any(const struct resource *resource) {
     return (resource->space & ~((uint64_t)1 << 63)) == OTHERS;
 }
@@ -159,8 +172,10 @@ static bool operate(enum kind kind, int *used, short events, uint64_t site, bool
     int fd = *used;
     uint32_t resource = resource_of(fd, site);
     waits[index_of(current)].resource = resource;
+    bool takes = kind == GET || segment->room_matters;
     int flags = fcntl(fd, F_GETFL);
     if (!events || flags < 0 || flags & O_NONBLOCK) {
+        if (takes) takes_from(resource, site);
         perform(kind, resource, site);
         segment->fd_changes++;
         return true;
@@ -172,6 +187,7 @@ static bool operate(enum kind kind, int *used, short events, uint64_t site, bool
     enum woken woken;
     do {
         waits[index_of(current)].is_within_call = !restarts;
+        if (takes) takes_from(resource, site);
         woken = wait_for(kind, resource, &descriptor, 1, deadline, goes_on ? SIGNALS : ANY_SIGNAL, site);
         waits[index_of(current)].is_within_call = false;
     } while (woken == INTERRUPTED && (restarts || (goes_on && current->restarts)));
@@ -204,11 +220,14 @@ void descriptor_outlived(int fd) {
 enum woken descriptors_wait(struct pollfd *descriptors, nfds_t count, uint64_t deadline,
                             uint64_t site) {
     uint32_t resource = resource_index(resource_named(OTHERS, 0, DESCRIPTOR, site));
+    if (segment->polls_matter) takes_from(resource, site);
     return wait_for(GET, resource, descriptors, count, deadline, ANY_SIGNAL, site);
 }
 
 void descriptors_inspect(uint64_t site) {
-    perform(INSPECT, resource_index(resource_named(OTHERS, 0, DESCRIPTOR, site)), site);
+    uint32_t resource = resource_index(resource_named(OTHERS, 0, DESCRIPTOR, site));
+    if (segment->polls_matter) takes_from(resource, site);
+    perform(INSPECT, resource, site);
     segment->fd_changes++;
     fruitless(site);
 }
@@ -224,7 +243,7 @@ void descriptor_change(int fd, uint64_t site) {
 
 ssize_t descriptor_gave(ssize_t result, uint64_t site) {
     uint32_t resource = waits[index_of(current)].resource;
-    if (result >= 0 && resource != NONE) after_call(resource, site);
+    if (result >= 0 && resource != NONE && has_point_behind_call()) after_call(taken_from(resource, site), site);
     return result;
 }
 

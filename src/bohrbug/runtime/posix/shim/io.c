@@ -277,7 +277,8 @@ static int accepted(int fd, uint64_t site) {
     segment->releases++;
     deliver_at_once(fd);
     port_is_ours(fd);
-    return (int)descriptor_took(fd, site);
+    if (segment->room_matters) after_call(descriptor_of_sockets(site), site);
+    return fd;
 }
 
 EXPORT int accept(int fd, struct sockaddr *address, socklen_t *size) {

@@ -19,8 +19,8 @@ uint32_t kernel_of_resource(const struct resource *resource, enum kind kind) {
     if (resource->type == CHILDREN) return WRITES_KERNEL;
     /* What a process has when it begins. */
     if (resource->type == STATE) return (resource->address & 0xFF) == INHERITED_DESCRIPTORS ? READS_KERNEL : 0;
-    bool is_any = kind != CONTINUE && descriptor_is_any(resource);
-    return ON_DESCRIPTOR | (is_any ? WRITES_KERNEL : READS_KERNEL);
+    if (kind == CONTINUE) return 0;
+    return ON_DESCRIPTOR | (descriptor_is_any(resource) ? WRITES_KERNEL : READS_KERNEL);
 }
 
 struct touched touched_by_step(uint32_t step) {

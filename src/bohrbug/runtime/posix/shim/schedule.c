@@ -359,8 +359,10 @@ void schedule_with_buffers(bool with) {
 }
 
 /* A plain store of a program with hooks is a scheduling point itself, if others may see it in between. */
+bool has_point_behind_call(void) { return has_point_behind() && !alone && !hooks; }
+
 static void continue_behind(uint32_t resource, uint64_t site, const struct waiting *waiting) {
-    if (!has_point_behind() || alone || hooks) return;
+    if (!has_point_behind_call()) return;
     int error = errno;
     perform_when(CONTINUE, resource, site, *waiting);
     errno = error;

@@ -70,6 +70,7 @@ static inline void after_release(uint32_t resource, uint64_t site) {
 
 /* The same behind a call of the kernel that may let others go on.  Such calls are many: there is a point where a thread
  * of the same process could see the plain store, and where nothing else shows it. */
+bool has_point_behind_call(void);
 void after_call(uint32_t resource, uint64_t site);
 /* Behind one that reaches a task, or a process, in whatever it does: a signal, or a cancellation. */
 void after_reaching(uint32_t resource, uint64_t site);
