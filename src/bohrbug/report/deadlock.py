@@ -11,8 +11,10 @@ from bohrbug.model.operation import (
     EXIT,
     GET,
     JOIN,
+    OPEN,
     PUT,
     RESULT,
+    SET,
     WAIT,
     Operation,
     ResourceId,
@@ -50,6 +52,8 @@ def signal_words(blocked: BlockedTask, type: str) -> str:
     kind = blocked.operation.kind
     if kind is WAIT and blocked.operation.resource == blocked.task:
         return "send it one"
+    if kind is OPEN or (kind is SET and type == "pipe"):
+        return "open its other end"
     if kind is GET:
         return "put something into it"
     if kind is PUT:

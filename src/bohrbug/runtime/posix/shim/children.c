@@ -423,7 +423,7 @@ EXPORT FILE *popen(const char *command, const char *mode) {
         REAL(close)(mine);
         return NULL;
     }
-    if (!strchr(mode, 'e')) fcntl(mine, F_SETFD, 0);
+    if (!strchr(mode, 'e')) REAL(fcntl)(mine, F_SETFD, 0);
     for (size_t i = 0; i < sizeof opened / sizeof *opened; i++) {
         if (opened[i].stream) continue;
         opened[i].stream = stream;

@@ -17,8 +17,9 @@
 /* 4 is FAULT_SPACE, 5 to 12 are those of trying.h */
 #define TAKEN 13
 
-/* What each task of this process waits for. */
-static struct {
+/* What each task of this process waits for.  A handler that runs meanwhile may wait for something itself, and then puts
+ * this back. */
+static struct wait {
     struct pollfd *descriptors;
     nfds_t count;
     bool is_within_call;       /* for one descriptor, in the call that operates on it */
@@ -144,6 +145,7 @@ static enum woken wait_for(enum kind kind, uint32_t resource, struct pollfd *des
                            nfds_t count, uint64_t deadline, uint8_t signals, uint64_t site) {
     struct task *task = current;
     uint32_t index = index_of(task);
+    const struct wait before = waits[index];
     waits[index].descriptors = descriptors;
     waits[index].count = count;
     waits[index].next_look = 0;
@@ -152,6 +154,7 @@ static enum woken wait_for(enum kind kind, uint32_t resource, struct pollfd *des
     task->fd_checked = segment->fd_changes - 1;
     struct waiting waiting = {FD_READY, 0, deadline, true, signals};
     enum woken woken = perform_when(kind, resource, site, waiting);
+    waits[index] = before;
     segment->fd_changes++;
     REAL(pthread_testcancel)();
     return woken;
@@ -168,17 +171,23 @@ static uint64_t deadline_of(int fd, enum kind kind) {
     return deadline_after(&(struct timespec){most.tv_sec, most.tv_usec * 1000});
 }
 
+static bool never_waits(int fd) {
+    int error = errno, flags = REAL(fcntl)(fd, F_GETFL);
+    errno = error;
+    return flags < 0 || flags & O_NONBLOCK;
+}
+
 static bool operate(enum kind kind, int *used, short events, uint64_t site, bool restarts) {
     int fd = *used;
-    uint32_t resource = resource_of(fd, site);
-    waits[index_of(current)].resource = resource;
+    uint32_t resource = resource_of(fd, site), index = index_of(current);
     bool takes = kind == GET || segment->room_matters;
-    int flags = fcntl(fd, F_GETFL);
-    if (!events || flags < 0 || flags & O_NONBLOCK) {
+    if (!events || never_waits(fd)) {
         if (takes) takes_from(resource, site);
         perform(kind, resource, site);
+        waits[index].resource = resource;
         segment->fd_changes++;
-        return true;
+        /* Meanwhile another task may have closed it, and the number may be that of one which waits. */
+        if (!events || never_waits(fd)) return true;
     }
     struct pollfd descriptor = {fd, events, 0};
     uint64_t deadline = deadline_of(fd, kind);
@@ -186,10 +195,12 @@ static bool operate(enum kind kind, int *used, short events, uint64_t site, bool
     bool goes_on = deadline == NO_DEADLINE;
     enum woken woken;
     do {
-        waits[index_of(current)].is_within_call = !restarts;
+        bool before = waits[index].is_within_call;
+        waits[index].is_within_call = !restarts;
         if (takes) takes_from(resource, site);
         woken = wait_for(kind, resource, &descriptor, 1, deadline, goes_on ? SIGNALS : ANY_SIGNAL, site);
-        waits[index_of(current)].is_within_call = false;
+        waits[index].is_within_call = before;
+        waits[index].resource = resource;
     } while (woken == INTERRUPTED && (restarts || (goes_on && current->restarts)));
     *used = descriptor.fd;
     if (woken != INTERRUPTED && woken != TIMED_OUT) return true;
@@ -233,12 +244,11 @@ void descriptors_inspect(uint64_t site) {
 }
 
 void descriptor_change(int fd, uint64_t site) {
-    uint32_t *resource = &waits[index_of(current)].resource;
-    *resource = NONE;
-    if (!descriptor_may_block(fd)) return;
-    *resource = resource_of(fd, site);
-    perform(SET, *resource, site);
-    segment->fd_changes++;
+    bool may_block = descriptor_may_block(fd);
+    uint32_t resource = may_block ? resource_of(fd, site) : NONE;
+    if (may_block) perform(SET, resource, site);
+    waits[index_of(current)].resource = resource;
+    segment->fd_changes += may_block;
 }
 
 ssize_t descriptor_gave(ssize_t result, uint64_t site) {

@@ -93,7 +93,7 @@ static int open_fifo(int folder, const char *path, int flags, mode_t mode, uint6
         segment->releases++;
         segment->fd_changes++;
     }
-    int fd = (int)persist_from_now(&call, reads ? GET : PUT, resource, site);
+    int fd = (int)persist_from_now(&call, SET, resource, site);
     int error = errno;
     if (fd < 0) {
         if (reads) REAL(close)((int)call.numbers[OPENED]);

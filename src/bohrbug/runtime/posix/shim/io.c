@@ -28,7 +28,7 @@
 /* As much as a pipe that is ready takes without blocking. */
 #define PIECE PIPE_BUF
 
-static bool is_blocking(int fd) { return !(fcntl(fd, F_GETFL) & O_NONBLOCK); }
+static bool is_blocking(int fd) { return !(REAL(fcntl)(fd, F_GETFL) & O_NONBLOCK); }
 
 static bool is_pipe(int fd) {
     struct stat status;

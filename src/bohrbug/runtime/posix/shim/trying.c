@@ -5,8 +5,9 @@
 
 #include "real.h"
 
-/* What each task of this process tries; done, with its result, if it was so while the task waited. */
-static struct {
+/* What each task of this process tries; done, with its result, if it was so while the task waited.  A handler that runs
+ * meanwhile may try something itself, and then puts this back. */
+static struct try {
     const struct call *call;
     long result;
     int error;
@@ -39,16 +40,18 @@ long persist_from_now(const struct call *call, enum kind kind, uint32_t resource
     for (;;) {
         long result = call->attempt(call);
         if (result >= 0 || !would_block()) return result;
+        const struct try before = tries[index];
         tries[index].call = call;
         tries[index].is_done = false;
         current->fd_outside = NOBODY;
         uint8_t signals = call->never_restarts ? ANY_SIGNAL : SIGNALS;
         struct waiting waiting = {TRIED, segment->releases, deadline, true, signals};
         enum woken woken = perform_when(kind, resource, site, waiting);
-        tries[index].call = NULL;
-        if (tries[index].is_done) {
-            errno = tries[index].error;
-            return tries[index].result;
+        const struct try tried = tries[index];
+        tries[index] = before;
+        if (tried.is_done) {
+            errno = tried.error;
+            return tried.result;
         }
         REAL(pthread_testcancel)();
         if (woken == TIMED_OUT) {
