@@ -18,6 +18,8 @@ from bohrbug.exploration.result import VerdictKind
 from bohrbug.model.conditions import Conditions
 from bohrbug.model.outcome import OutcomeKind
 from bohrbug.model.plan import Plan, UniformRandom
+from bohrbug.report.deadlock import alone_in_words
+from bohrbug.report.naming import Names
 from tests.native.exploring import explored, runtime_for
 
 Build = Callable[..., Path]
@@ -99,6 +101,9 @@ def test_fifos_can_deadlock(
     assert trace.outcome.kind is OutcomeKind.DEADLOCK
     waiting = {trace.resources[b.operation.resource].type for b in trace.outcome.blocked}
     assert waiting == {"pipe"}
+    names = Names(trace)
+    for blocked in trace.outcome.blocked:
+        assert alone_in_words(blocked, names, "pipe").endswith("could open its other end.")
 
 
 def test_a_process_that_was_stopped_is_named(native_build: Build) -> None:

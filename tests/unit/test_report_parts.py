@@ -26,6 +26,7 @@ from bohrbug.model.operation import (
     EXECUTE,
     GET,
     JOIN,
+    OPEN,
     SET,
     SIGNAL,
     WAIT,
@@ -446,6 +447,8 @@ def test_cycle_in_words() -> None:
         (WAKE, "Condition", "notify it"),
         (GET, "Queue", "put something into it"),
         (ACQUIRE, "MyOwnLock", "release it"),
+        (OPEN, "pipe", "open its other end"),
+        (SET, "pipe", "open its other end"),
     ],
 )
 def test_nobody_left(kind: object, type: str, words: str) -> None:
