@@ -13,7 +13,10 @@ from tests.native.exploring import explored
 Build = Callable[..., Path]
 
 
-@pytest.mark.parametrize("how", ["system", "streams", "groups", "descriptor", "script", "threads"])
+@pytest.mark.parametrize(
+    "how",
+    ["system", "streams", "streams-of-threads", "groups", "descriptor", "script", "threads"],
+)
 def test_children_are_waited_for_as_the_library_does(native_build: Build, how: str) -> None:
     result = explored(native_build("waits_for_children.c"), how, executions=40)
     assert not result.failures

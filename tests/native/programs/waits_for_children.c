@@ -41,6 +41,23 @@ static void of_streams(void) {
     assert(!popen("true", "x") && errno == EINVAL);
 }
 
+/* Each of two threads waits for its own child, which exits with what it was told. */
+static void *closes_its_own(void *status) {
+    char command[20];
+    snprintf(command, sizeof command, "exit %s", (char *)status);
+    FILE *stream = popen(command, "r");
+    assert(stream && WEXITSTATUS(pclose(stream)) == atoi(status));
+    return NULL;
+}
+
+static void of_streams_of_threads(void) {
+    pthread_t first, second;
+    pthread_create(&first, NULL, closes_its_own, "3");
+    pthread_create(&second, NULL, closes_its_own, "5");
+    pthread_join(first, NULL);
+    pthread_join(second, NULL);
+}
+
 /* Both children are told to end: the one in a group of its own once the other one has ended. */
 static void of_groups(void) {
     int ends[2], status;
@@ -115,6 +132,7 @@ int main(int argc, char **argv) {
     assert(argc == 2);
     if (!strcmp(argv[1], "system")) of_system();
     else if (!strcmp(argv[1], "streams")) of_streams();
+    else if (!strcmp(argv[1], "streams-of-threads")) of_streams_of_threads();
     else if (!strcmp(argv[1], "groups")) of_groups();
     else if (!strcmp(argv[1], "descriptor")) by_descriptor();
     else if (!strcmp(argv[1], "script")) of_a_script();

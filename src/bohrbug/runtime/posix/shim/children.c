@@ -437,10 +437,12 @@ EXPORT int pclose(FILE *stream) {
     CONTROLLED(pclose, stream);
     for (size_t i = 0; i < sizeof opened / sizeof *opened; i++) {
         if (opened[i].stream != stream) continue;
+        /* Another task may take the place as soon as it is free. */
+        pid_t pid = opened[i].pid;
         opened[i].stream = NULL;
         fclose(stream);
         segment->fd_changes++;
-        return status_of(opened[i].pid, SITE);
+        return status_of(pid, SITE);
     }
     return REAL(pclose)(stream);
 }
