@@ -27,9 +27,9 @@ def test_who_is_let_go_on_may_come_before_a_store(
     native_build: Build, way: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
+    program = native_build("handed_over.c")
     # A reduction finds it only if the point depends on what the other task does.
-    options = {"strategy": "dpor", "executions": 1000, "causes": 0}
-    [failure] = explored(native_build("handed_over.c"), way, **options).failures
+    [failure] = explored(program, way, strategy="dpor", executions=1000, causes=0).failures
     assert (failure.outcome.kind, failure.confirmed) == (OutcomeKind.CRASH, 3)
 
 
