@@ -8,6 +8,9 @@
 #include "real.h"
 #include "schedule.h"
 
+/* A space beside those of trying.h and descriptors.c. */
+#define GOERS 14
+
 static bool is_shared(const pthread_barrierattr_t *attributes) {
     int shared = PTHREAD_PROCESS_PRIVATE;
     if (attributes) pthread_barrierattr_getpshared(attributes, &shared);
@@ -37,6 +40,11 @@ EXPORT int pthread_barrier_destroy(pthread_barrier_t *barrier) {
     return REAL(pthread_barrier_destroy)(barrier);
 }
 
+/* What stands for the tasks that go on: the point of who came last depends on theirs, and not on who arrives next. */
+static uint32_t goers_of(uint32_t barrier, uint64_t site) {
+    return resource_index(resource_named(GOERS, barrier, BARRIER, site));
+}
+
 EXPORT int pthread_barrier_wait(pthread_barrier_t *barrier) {
     CONTROLLED(pthread_barrier_wait, barrier);
     bool is_new;
@@ -48,6 +56,7 @@ EXPORT int pthread_barrier_wait(pthread_barrier_t *barrier) {
     perform(WAIT, number, SITE);
     if ((int32_t)++resource->count < resource->value) {
         current->woken = 0;
+        if (has_point_behind_call()) current->also = goers_of(number, SITE);
         perform_when(WAKE, number, SITE, (struct waiting){WOKEN, 0, UINT64_MAX, false, false});
         return 0;
     }
@@ -57,6 +66,6 @@ EXPORT int pthread_barrier_wait(pthread_barrier_t *barrier) {
         if (awaits(task, number)) task->woken = 1;
     }
     segment->changes++;
-    after_call(number, SITE);
+    if (has_point_behind_call()) after_call(goers_of(number, SITE), SITE);
     return PTHREAD_BARRIER_SERIAL_THREAD;
 }
