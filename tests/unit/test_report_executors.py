@@ -151,6 +151,7 @@ def test_an_executor_is_used_where_the_program_does() -> None:
         "with ThreadPoolExecutor(2) as executor:",
     }
     text = " ".join(failure_text(failure).split())
+    assert "· submit to ThreadPoolExecutor executor x2" in text
     assert "waits for futures" in text
     assert "get ThreadPoolExecutor work queue" in text
 

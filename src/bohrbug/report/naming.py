@@ -118,6 +118,9 @@ _WAITS_IN_RUN = ("waits in", "wait in", "wait in")
 """Of the thread that runs trio, which looks what has arrived for its tasks."""
 _SCHEDULES = ("schedules on", "scheduling on", "schedule on")
 """Of who gives an event loop something to call: from another thread, or once a timer is over."""
+_SUBMITS = ("submits to", "submission to", "submit to")
+_PUTS = {EVENT_LOOP: _SCHEDULES, "ThreadPoolExecutor": _SUBMITS}
+"""What ``put`` is to resources that are no queues, by their types."""
 _WITHOUT_RESOURCE = {
     *("begin", "end", "sleep", "yield", "choose", "execute", "resume", "cancelled", "callback")
 }
@@ -401,8 +404,8 @@ class Names:
             return _CHANGES
         if operation.kind is EXTERNAL and known is not None and known.type == TRIO_RUN:
             return _WAITS_IN_RUN
-        if operation.kind is PUT and known is not None and known.type == EVENT_LOOP:
-            return _SCHEDULES
+        if operation.kind is PUT and known is not None and known.type in _PUTS:
+            return _PUTS[known.type]
         return (*_WORDS.get(kind, (kind, kind)), _IN_COLUMNS.get(kind, kind))
 
     def does(self, operation: Operation) -> str:
@@ -425,7 +428,7 @@ class Names:
         noun = self._words(operation)[1]
         if named:
             return self._with_resource(noun, operation) + self.at(operation)
-        for end in (" of", " from", " into", " on", " at", " for"):
+        for end in (" of", " from", " into", " on", " at", " for", " to"):
             noun = noun.removesuffix(end)
         return noun + self.at(operation)
 
