@@ -56,9 +56,14 @@ def test_no_code_of_the_program_is_asked() -> None:
         def __getattr__(self, name: str) -> Any:
             raise AssertionError(name)
 
+        @property
+        def __class__(self) -> Any:
+            raise AssertionError
+
     asked, results = Asked(), [0]
+    assert name_given([*results].append) == ""
     assert name_given(results.append) == "results"
-    assert asked
+    del asked
 
 
 def test_variables_live_no_longer_for_having_been_looked_at() -> None:

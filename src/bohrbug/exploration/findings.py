@@ -327,6 +327,7 @@ class Findings:
         self._explain(shown)
         failure.cause = shown.cause
         if shown.cause is not None and _tells(failure.trace, shown):
+            self._follow_up().find_out_when_it_was_raised(failure)
             return True
         failure.outcome, failure.trace, failure.plan = shown.outcome, shown.trace, shown.plan
         failure.essential, failure.early_timeouts = shown.essential, shown.early_timeouts

@@ -88,7 +88,7 @@ class FollowUp:
         options = self._options
         if not options.causes or Ordered not in self._learner.runtime.policies:
             return
-        self._find_out_when_it_was_raised(failure)
+        self.find_out_when_it_was_raised(failure)
         budget = self._spending.share(HALF, options.causes, options.causes_seconds)
         conditions = failure.plan.conditions
 
@@ -101,7 +101,7 @@ class FollowUp:
         if cause is not None and not (is_of_fault and cause.strength is Strength.ALWAYS):
             failure.cause = cause
 
-    def _find_out_when_it_was_raised(self, failure: Failure) -> None:
+    def find_out_when_it_was_raised(self, failure: Failure) -> None:
         """Only executions in which accesses are watched report each exception."""
         if failure.trace.raised is None and failure.outcome.exception is not None:
             again = self._learner.replay(failure.plan, watch=True).trace

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Iterator, Mapping
 from functools import partial
 from inspect import CO_OPTIMIZED
-from types import FrameType, ModuleType
+from types import BuiltinMethodType, FrameType, MethodType, MethodWrapperType, ModuleType
 from typing import Any
 
 from bohrbug.model.site import qualified
@@ -17,6 +17,8 @@ from bohrbug.runtime.threads.control import outside_internal_modules
 
 _FARTHEST = 10
 """So many frames outwards the object may have its name."""
+
+_BOUND = frozenset({BuiltinMethodType, MethodWrapperType, MethodType})
 
 _ARE_KEPT = sys.version_info < (3, 13)
 """Whether a frame keeps, until it ends, the dictionary of its variables that it was asked for."""
@@ -38,8 +40,10 @@ def name_of_bound(function: Any, frame: FrameType | None) -> str:
     """
     while type(function) is partial:
         function = function.func
-    bound = getattr(function, "__self__", None)
-    if bound is None or isinstance(bound, (ModuleType, type)):
+    if type(function) not in _BOUND:
+        return ""
+    bound = function.__self__
+    if bound is None or _is_namespace(bound):
         return ""
     around = list(_frames(frame))
     for each in around:
@@ -84,9 +88,14 @@ def _names(bound: object, local: Mapping[str, object]) -> Iterator[str]:
                 yield f"{name}.{attribute}"
 
 
+def _is_namespace(thing: object) -> bool:
+    # ``isinstance`` would ask a proxy what it stands for.
+    return issubclass(type(thing), (ModuleType, type))
+
+
 def _attributes(holder: object) -> dict[str, object]:
     """What an object has in its dictionary, without asking code of the program."""
-    if isinstance(holder, (ModuleType, type)):
+    if _is_namespace(holder):
         return {}
     try:
         found = object.__getattribute__(holder, "__dict__")
