@@ -5,6 +5,7 @@ from __future__ import annotations
 import _thread
 import concurrent.futures
 import copy
+import gc
 import inspect
 import logging
 import os
@@ -21,12 +22,14 @@ import pytest
 import bohrbug
 from bohrbug.accelerator import native
 from bohrbug.exploration.options import ExploreOptions
+from bohrbug.exploration.verdicts import VerdictKind
 from bohrbug.model.operation import PUT, SHUTDOWN, SLEEP
 from bohrbug.model.plan import Plan
 from bohrbug.model.site import site_of
 from bohrbug.platforms.threads.platform import runtime_of
 from bohrbug.runtime.threads.installation import _ALL
 from bohrbug.runtime.threads.patches import Patches
+from bohrbug.runtime.threads.runtime import ThreadsRuntime
 
 
 class Owner:
@@ -183,3 +186,20 @@ def test_an_executor_is_called_by_who_made_it() -> None:
         trace = runtime.execute(Plan()).trace
     puts = [each.resource for each in trace.operations if each.kind in (PUT, SHUTDOWN)]
     assert puts[0].startswith("0:"), puts
+
+
+@pytest.mark.parametrize("late", ["_let_methods_tell", "_enter_discovery"])
+def test_what_fails_on_the_way_into_an_exploration_leaves_everything_as_it_was(
+    late: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(_: ThreadsRuntime) -> None:
+        raise LookupError
+
+    was_enabled, real = gc.isenabled(), time.sleep
+    with monkeypatch.context() as patch:
+        patch.setattr(ThreadsRuntime, late, fail)
+        with pytest.raises(LookupError):
+            bohrbug.explore(lambda: None)
+    assert time.sleep is real
+    assert gc.isenabled() == was_enabled
+    assert bohrbug.explore(lambda: None).verdict.kind is VerdictKind.HOLDS

@@ -205,8 +205,17 @@ class ThreadsRuntime:
         return "; ".join(filter(None, parts))
 
     def __enter__(self) -> Self:
-        functions = installation.install()
         self._collected = gc.isenabled()
+        try:
+            self._enter()
+        except BaseException:
+            # Else nothing that comes later in the process could be explored.
+            self.__exit__()
+            raise
+        return self
+
+    def _enter(self) -> None:
+        functions = installation.install()
         heap.know_functions()
         if not self._is_unseen:
             self._freezing.begin(len(self._instrumentation.codes), functions)
@@ -223,7 +232,6 @@ class ThreadsRuntime:
         if not self._is_unseen:
             self._let_methods_tell()
             self._enter_discovery()
-        return self
 
     def _let_methods_tell(self) -> None:
         """Functions in C that classes have as methods tell from now on.
