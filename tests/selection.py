@@ -65,7 +65,7 @@ LONG = {
 }
 """By folder the files whose tests take long, all of them together."""
 
-EVERY = 5
+EVERY = 8
 """Of the tests of such a file, one out of so many is in the default run."""
 
 _FOLDER = Path(__file__).parent
