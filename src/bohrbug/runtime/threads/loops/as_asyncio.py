@@ -44,6 +44,17 @@ def is_selected_as_asyncios(loop: Any) -> bool:
     return defines.__module__ == selectors.__name__
 
 
+def time_of(loop: Any) -> float:
+    """What the clock of a loop says, where it is not the program that looks at it.
+
+    Parameters:
+        loop: one that turns as asyncio's do, under control.
+    """
+    # What stands for the method would take this for the program's own look.
+    seconds: float = type(loop).time.__wrapped__(loop)
+    return seconds
+
+
 def handles_signals(loop: Any) -> bool:
     """Whether signals come to a loop, through the socket by which it is woken."""
     # Only the loops of Unix have handlers.

@@ -9,7 +9,6 @@ A loop runs in the greenlet of the thread that called ``run_forever``, see :mod:
 
 from __future__ import annotations
 
-import time
 from math import inf
 from types import FrameType
 from typing import TYPE_CHECKING, Any
@@ -27,6 +26,7 @@ from bohrbug.runtime.threads.loops.as_asyncio import (
     handles_signals,
     is_selected_as_asyncios,
     run_debugged,
+    time_of,
 )
 from bohrbug.runtime.threads.loops.cancelling import Cancelling
 from bohrbug.runtime.threads.loops.coroutines import is_of_loop
@@ -364,8 +364,7 @@ class LoopTurns:
     def _time(self) -> float:
         """What the loop's clock says; nobody spins who looks at it once a turn."""
         with self.execution.clock.glance():
-            # As its method says, which would take this for the program's own look at the clock.
-            return time.monotonic()
+            return time_of(self.loop)
 
     def _let_time_pass(self) -> None:
         """The loop spins until a timer is over: in reality that would take time."""
