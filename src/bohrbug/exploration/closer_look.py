@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from bohrbug.exploration.figures import Signature
 from bohrbug.exploration.findings import LONG
 from bohrbug.exploration.ongoing import Ongoing
 from bohrbug.model.operation import (
@@ -81,6 +82,10 @@ class CloserLook:
         signature = trace.outcome.signature()
         if not exploration.options.minimise or Aligned not in learner.runtime.policies:
             return None
+        with learner.runtime.afresh():
+            return self._that_fails_alike(trace, signature)
+
+    def _that_fails_alike(self, trace: Trace, signature: Signature) -> Trace | None:
         for plan in _same_course(trace):
             for _ in range(MOST):
                 if not self._may_look_at(trace):
@@ -90,7 +95,7 @@ class CloserLook:
                     break
                 if not is_more:
                     again.plan = again.as_plan()
-                    if exploration.findings.reproduces(again.plan, signature):
+                    if self._exploration.findings.reproduces(again.plan, signature):
                         return again
                     break
         return None

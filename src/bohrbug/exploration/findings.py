@@ -321,7 +321,8 @@ class Findings:
         if closer is None:
             return False
         shown = self._failure(closer, failure.confirmed)
-        self._reduce(shown)
+        with self._learner.runtime.afresh():
+            self._reduce(shown)
         if self._would_put_aside(shown.trace) and self._is_untimely(shown):
             return False
         self._explain(shown)

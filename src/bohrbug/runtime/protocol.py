@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
@@ -153,6 +154,14 @@ class Runtime(Protocol):
             seconds: real seconds without progress after which an execution hangs; 0 for never.
             on_stuck: called with a message, in a thread of its own, if it can't be ended.
             more: how many further such periods have to pass before that.
+        """
+        ...
+
+    def afresh(self) -> AbstractContextManager[object]:
+        """Meanwhile executions know no names that earlier ones have shown.
+
+        So it is where a plan is replayed: some operations are steps only once it is known that
+        tasks share what they act on, which no plan says.
         """
         ...
 

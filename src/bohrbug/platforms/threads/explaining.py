@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import TypeVar
 
 from bohrbug.model.operation import TaskId
 from bohrbug.model.outcome import (
@@ -49,6 +49,15 @@ _STUCK_KEPT = 1_000
 """States in which no task could go on that are recognised."""
 
 
+_Data = TypeVar("_Data")
+
+
+def _changed(data: _Data, **changes: object) -> _Data:
+    """As ``dataclasses.replace``, which is rewritten, and where a task of the program may stand."""
+    names: Iterable[str] = type(data).__dataclass_fields__  # type: ignore[attr-defined]
+    return type(data)(**{name: getattr(data, name) for name in names} | changes)
+
+
 class ThreadExplainer:
     """Outcomes of executions on the threads runtime."""
 
@@ -87,7 +96,7 @@ class ThreadExplainer:
                 self._known.clear()
             blocked = sorted((each.described() for each in waits), key=lambda b: b.daemon)
             # What has failed is often the reason: others wait for what it would have done.
-            known = replace(stuck_outcome(blocked, test_has_ended, outside), traceback=ended)
+            known = _changed(stuck_outcome(blocked, test_has_ended, outside), traceback=ended)
             self._known[key] = known
         return known
 
@@ -102,7 +111,7 @@ class ThreadExplainer:
             if outcome.kind is OutcomeKind.HANG:
                 # It may go on, if somebody comes: the trace is not read before it is complete.
                 return outcome
-            return replace(outcome, repeating=repeating_section(execution.trace))
+            return _changed(outcome, repeating=repeating_section(execution.trace))
         if is_certain and (waits or len(pollers) > 1):
             return endless_outcome(execution.trace, execution.ending.root_is_exiting)
         # Who is alone may look for what comes from outside.
@@ -129,7 +138,7 @@ class ThreadExplainer:
         if not cycle:
             return outcome
         blocked = [_waiting(execution, each).described() for each in cycle]
-        return replace(outcome, blocked=tuple(blocked), cycle=tuple(each.task for each in blocked))
+        return _changed(outcome, blocked=tuple(blocked), cycle=tuple(each.task for each in blocked))
 
     def asked(self, execution: Execution, asked: Asked) -> Outcome:
         """The plan leaves a decision to somebody else."""
@@ -265,7 +274,7 @@ class _Waiting:
     def described(self) -> BlockedTask:
         """It for a report."""
         found = blocked_task(self.task, self.stack, self.holders, self.abandoned)
-        return replace(found, holding=found.holding + self.holding) if self.holding else found
+        return _changed(found, holding=found.holding + self.holding) if self.holding else found
 
 
 def holders_of(execution: Execution, task: Task) -> tuple[str, ...]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -398,6 +399,10 @@ class NativeRuntime:
     def guard(self, seconds: float, on_stuck: Callable[[str], object] | None, more: int) -> Guard:
         """None is needed: whoever waits for the program ends it."""
         return NoGuard()
+
+    def afresh(self) -> AbstractContextManager[object]:
+        """See :class:`~bohrbug.runtime.protocol.Runtime`; the names are those of the program."""
+        return nullcontext()
 
     unseen = "in native programs accesses to memory are not all in the graph"
     """What the happens-before graph does not have."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import gc
 import os
-from collections.abc import Callable, Collection, Iterable
-from contextlib import ExitStack
+from collections.abc import Callable, Collection, Iterable, Iterator
+from contextlib import ExitStack, contextmanager
 from types import CodeType
 from typing import Self
 
@@ -190,6 +190,8 @@ class ThreadsRuntime:
         # Executions that called some of these, and were all watched for races.
         self._rare_watched = 0
         self.made = 0
+        # Each execution is as the first one, as far as names go.
+        self._forgets_names = False
 
     # -- life --------------------------------------------------------------------
 
@@ -273,6 +275,19 @@ class ThreadsRuntime:
         if self.made > 1:
             heap.collect_now_and_then()
         installation.restore()
+
+    @contextmanager
+    def afresh(self) -> Iterator[None]:
+        """See :class:`~bohrbug.runtime.protocol.Runtime`."""
+        known = set(self._shared.namespaces)
+        self._forgets_names = True
+        try:
+            yield
+        finally:
+            self._forgets_names = False
+            # What is new has still to be learned by whoever searches.
+            self._shared.namespaces.clear()
+            self._shared.namespaces.update(known)
 
     def guard(self, seconds: float, on_stuck: Callable[[str], object] | None, more: int) -> Guard:
         """See :class:`~bohrbug.runtime.protocol.Runtime`."""
@@ -412,6 +427,8 @@ class ThreadsRuntime:
             self._points.use(conditions.points)
         self._shared.names.origin = conditions.origin
         hear_again()
+        if self._forgets_names:
+            self._shared.namespaces.clear()
         execution = Execution(plan, self._settings, self._shared)
         if breakers:
             execution.watch_breakers()
@@ -484,7 +501,9 @@ class ThreadsRuntime:
             tasks,
             points,
             # Operations conflict now that did not before.
-            len(self._shared.namespaces) + attributes.new_on_classes() - namespaces,
+            0
+            if self._forgets_names
+            else len(self._shared.namespaces) + attributes.new_on_classes() - namespaces,
             bool(points),
             self._instrumentation.all_tell,
             free_threaded_only_steps=tuple(execution.free_threaded_only_steps),
