@@ -175,3 +175,15 @@ def test_what_a_failed_test_has_left_hardly_waits_for_what_is_outside(
     assert max(patience) <= FOR_THE_REST
     if test is _leaves_a_poller:
         assert min(patience) == 0, "it looks again and again"
+
+
+def test_what_nothing_outside_can_wake_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail_beside_a_thread_that_waits() -> None:
+        threading.Thread(target=threading.Event().wait).start()
+        raise AssertionError
+
+    waits = []
+    monkeypatch.setattr(Outside, "wait", lambda *args, **options: waits.append(args))
+    (failure,) = bohrbug.explore(fail_beside_a_thread_that_waits, executions=1).failures
+    assert failure.outcome.kind is OutcomeKind.ASSERTION
+    assert not waits

@@ -268,6 +268,10 @@ class Outside:
 
     def _gets_the_rest_further(self) -> bool:
         """The test has failed and returned: whether something outside wakes what it has left."""
+        execution = self._execution
+        is_external = any(task.external for task in execution.alive)
+        if not (is_external or self.alarm() or threads_outside(execution)):
+            return False
         began = _real_monotonic()
         found = self.wait(self._for_the_rest, external_only=False, is_noted=False)
         self._for_the_rest = max(self._for_the_rest - (_real_monotonic() - began), 0.0)
