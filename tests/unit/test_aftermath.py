@@ -13,7 +13,7 @@ import pytest
 
 import bohrbug
 from bohrbug.model.outcome import OutcomeKind
-from bohrbug.runtime.threads import aftermath
+from bohrbug.runtime.threads import aftermath, outside
 from bohrbug.runtime.threads.outside import FOR_THE_REST, Outside
 
 registry: list[str] = []
@@ -184,6 +184,8 @@ def test_what_nothing_outside_can_wake_is_not_waited_for(monkeypatch: pytest.Mon
 
     waits = []
     monkeypatch.setattr(Outside, "wait", lambda *args, **options: waits.append(args))
+    # Other tests may have left some in this process.
+    monkeypatch.setattr(outside, "threads_outside", lambda _: False)
     (failure,) = bohrbug.explore(fail_beside_a_thread_that_waits, executions=1).failures
     assert failure.outcome.kind is OutcomeKind.ASSERTION
     assert not waits
