@@ -295,7 +295,7 @@ class RealClock:
             self._ahead += max(moment - self.now, 0.0)
 
 
-_ASKING = frozenset({"time", "current_time"})
+TELLING_TIME = frozenset({"time", "current_time"})
 """Methods of event loops that tell the program what time it is."""
 
 
@@ -309,7 +309,7 @@ def asked_by_program(frame: FrameType | None) -> bool:
     while frame is not None and is_of_library(frame.f_globals):
         module = str(frame.f_globals.get("__name__"))
         is_own = is_own and module.startswith("bohrbug.")
-        if not is_own and frame.f_code.co_name not in _ASKING:
+        if not is_own and frame.f_code.co_name not in TELLING_TIME:
             return False
         frame = frame.f_back
     return True

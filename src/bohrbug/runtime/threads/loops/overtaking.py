@@ -19,15 +19,14 @@ from math import inf
 from types import CodeType, FrameType
 from typing import Any
 
+from bohrbug.runtime.threads.clock import TELLING_TIME
+
 _LARGEST_GAP, _SMALLEST_GAP = 1e-6, 1e-8
 
 _SETTING = frozenset({"call_at", "timeout_at", "reschedule", "deadline"})
 """Names of what takes the time at which a timer is to be over."""
 
 _SETTING_IN_ANYIO = frozenset({"CancelScope", "create_cancel_scope", "fail_at", "move_on_at"})
-
-_TELLING = frozenset({"time", "current_time"})
-"""Names of functions that only pass on what time it is."""
 
 
 def computes_when_timer_is_over(frame: FrameType | None) -> bool:
@@ -36,7 +35,7 @@ def computes_when_timer_is_over(frame: FrameType | None) -> bool:
     Parameters:
         frame: of who looks at the clock of a loop.
     """
-    while frame is not None and frame.f_code.co_name in _TELLING:
+    while frame is not None and frame.f_code.co_name in TELLING_TIME:
         frame = frame.f_back
     if frame is None or str(frame.f_globals.get("__name__")).startswith("asyncio."):
         # Its own functions know for how long they wait.
