@@ -9,10 +9,14 @@ from collections.abc import Callable
 import pytest
 
 import bohrbug
+from bohrbug.exploration.options import ExploreOptions
 from bohrbug.exploration.realignment import Alignment, marks_of
+from bohrbug.exploration.remembered import REMEMBERED, Remembered
+from bohrbug.exploration.surroundings import Surroundings
 from bohrbug.model.cause import Strength
 from bohrbug.model.following import tasks_followed
 from bohrbug.model.operation import END, READ, WRITE
+from bohrbug.platforms.threads.platform import explorer_of
 
 
 class _Service:
@@ -55,6 +59,33 @@ class _Closing(_Service):
 
 def _closes_while_its_thread_works() -> None:
     service = _Closing()
+    thread = threading.Thread(target=service.work)
+    thread.start()
+    service.close()
+    thread.join()
+
+
+class _Rare(_Closing):
+    """Only an early preemption, which a depth-first search tries last, lets its thread look."""
+
+    def close(self) -> None:
+        super().close()
+        for _ in range(4):
+            with self.lock:
+                pass
+
+    def work(self) -> None:
+        with self.lock:
+            is_closed = self.is_closed
+        for _ in range(3):
+            with self.lock:
+                pass
+        if not is_closed:
+            _Service.work(self)
+
+
+def _looks_in_few_schedules() -> None:
+    service = _Rare()
     thread = threading.Thread(target=service.work)
     thread.start()
     service.close()
@@ -132,6 +163,33 @@ def test_a_cause_without_what_was_seen_first_rests_on_some_schedules_only() -> N
 def test_a_schedule_that_is_not_minimised_stays_as_it_was_found() -> None:
     failure = _explored(minimise=False, causes=0)
     assert READ not in [operation.kind for operation in failure.trace.operations]
+
+
+def test_a_failure_that_a_worker_finds_is_looked_at_as_closely() -> None:
+    options: dict[str, object] = {"strategy": "dfs", "executions": 2_000, "seconds": None}
+    causes = [
+        bohrbug.explore(_looks_in_few_schedules, workers=workers, **options).failures[0].cause  # type: ignore[arg-type]
+        for workers in (1, 2)
+    ]
+    assert causes[0] == causes[1]
+    assert causes[1] is not None
+    assert {READ, WRITE} <= {each.first.kind for each in causes[1].orderings} | {
+        each.second.kind for each in causes[1].orderings
+    }
+
+
+def test_a_remembered_failure_is_looked_at_as_closely() -> None:
+    # As an exploration that had not looked closer would have kept it.
+    kept = _explored(_closes_while_its_thread_works, minimise=False, causes=0)
+    remembered = Remembered("a test", "", kept.plan, kept.points, "", 0.0)
+    surroundings = Surroundings(None, remembered=[remembered])
+    options = ExploreOptions(seconds=None)
+    explorer = explorer_of(_closes_while_its_thread_works, "a test", options, surroundings)
+    (failure,) = explorer.explore().failures
+    assert failure.strategy == REMEMBERED
+    assert failure.cause is not None
+    kinds = {frozenset((each.first.kind, each.second.kind)) for each in failure.cause.orderings}
+    assert {READ, WRITE} in kinds
 
 
 def test_the_steps_of_tasks_that_a_task_of_an_event_loop_starts_are_found_again() -> None:

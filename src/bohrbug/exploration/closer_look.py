@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from bohrbug.exploration.figures import Signature
-from bohrbug.exploration.findings import LONG
+from bohrbug.exploration.findings import LONG, LookCloser
 from bohrbug.exploration.ongoing import Ongoing
 from bohrbug.model.operation import (
     BEGIN,
@@ -26,6 +26,7 @@ from bohrbug.model.outcome import OutcomeKind
 from bohrbug.model.plan import Aligned, Mark, Plan
 from bohrbug.model.site import site_of
 from bohrbug.model.trace import Trace
+from bohrbug.runtime.protocol import Executed
 
 MOST = 4
 """Executions by one plan, each of which may show more."""
@@ -69,6 +70,16 @@ class CloserLook:
             exploration.result.notices.append(LEFT_BEHIND)
         return again
 
+    def where_it_shows_more(self, trace: Trace) -> LookCloser | None:
+        """Execute a failure again that was not found here, and learn from it.
+
+        Returns:
+            :meth:`at_what_it_showed`, if it shows what is no step of it.
+        """
+        learner = self._exploration.learner
+        _, is_more = self._learnt(trace.as_plan(), learner.learn_from(trace.as_plan()))
+        return self.at_what_it_showed if is_more else None
+
     def at_what_it_showed(self, trace: Trace) -> Trace | None:
         """An execution that fails as another, with what that was the first to show as steps.
 
@@ -106,8 +117,10 @@ class CloserLook:
 
     def _execute(self, plan: Plan) -> tuple[Trace, bool]:
         """Execute a plan and learn; return whether it was the first to show something, too."""
+        return self._learnt(plan, self._exploration.learner.execute(plan, watch=True))
+
+    def _learnt(self, plan: Plan, executed: Executed) -> tuple[Trace, bool]:
         exploration, learner = self._exploration, self._exploration.learner
-        executed = learner.execute(plan, watch=True)
         if executed.trace.outcome.kind is OutcomeKind.INTERRUPTED:
             exploration.is_interrupted = True
             return executed.trace, False

@@ -115,6 +115,12 @@ class Learner:
         if executed.new_points:
             self._sampling.quiet = 0
 
+    def learn_from(self, plan: Plan) -> Executed:
+        """Execute a plan under its own conditions, watched, and learn from what it shows."""
+        executed = self.runtime.execute(plan, watch=True)
+        self._take(executed)
+        return executed
+
     def replay(self, plan: Plan, watch: bool = False) -> Executed:
         """Execute a plan under its own conditions, and learn nothing."""
         return self.runtime.execute(plan, learn=False, watch=watch)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from bohrbug.exploration.closer_look import CloserLook
 from bohrbug.exploration.ongoing import Ongoing
 from bohrbug.exploration.remembered import REMEMBERED, Remembered
 from bohrbug.model.plan import Plan
@@ -35,7 +36,8 @@ class TryingAgain:
             exploration.count_execution()
             if trace.outcome.is_failure:
                 remembered.fails = True
-                exploration.findings.note_failure(trace, REMEMBERED)
+                look_closer = CloserLook(exploration).where_it_shows_more(trace)
+                exploration.findings.note_failure(trace, REMEMBERED, look_closer=look_closer)
                 return
             if trace.divergence is None or attempt:
                 return

@@ -6,8 +6,10 @@ from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from bohrbug.exploration.caveats import Caveats
+from bohrbug.exploration.closer_look import CloserLook
 from bohrbug.exploration.directing import Directing
 from bohrbug.exploration.figures import Figures, Signature
+from bohrbug.exploration.findings import LookCloser
 from bohrbug.exploration.ongoing import Ongoing
 from bohrbug.exploration.parallel.crew import Crew
 from bohrbug.exploration.parallel.messages import Piece
@@ -46,7 +48,9 @@ class Shared(Ongoing, Protocol):
         """Let the search begin again."""
         ...
 
-    def keep_failure(self, trace: Trace, is_counted: bool = False) -> None:
+    def keep_failure(
+        self, trace: Trace, is_counted: bool = False, look_closer: LookCloser | None = None
+    ) -> None:
         """Confirm and keep a failure."""
         ...
 
@@ -123,7 +127,10 @@ class _ExplorersChief:
         explorer = self._explorer
         trace = explorer.findings.replay(self._here(plan))
         if trace.outcome.is_failure:
-            explorer.keep_failure(trace, is_counted=is_counted)
+            look_closer = CloserLook(explorer).where_it_shows_more(trace)
+            # Workers don't know what that has shown.
+            explorer.findings.rules_changed |= look_closer is not None
+            explorer.keep_failure(trace, is_counted, look_closer)
         else:
             explorer.findings.not_confirmed(signature)
 
