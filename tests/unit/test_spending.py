@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import math
+import threading
+from collections.abc import Callable
 
 import pytest
 
+import bohrbug
 from bohrbug.exploration import spending
 from bohrbug.exploration.minimisation import budget
 from bohrbug.exploration.spending import OVERTIME, Spending
+from bohrbug.exploration.verdicts import VerdictKind
+from tests.programs.together import together
 
 
 class Watch:
@@ -94,3 +99,35 @@ def test_nothing_is_spent_on_what_was_found_after_an_interrupt() -> None:
     assert not any(each.is_spent() for each in (budget, *others))
     stopped.append(True)
     assert all(each.is_spent() for each in (budget, *others))
+
+
+def _takes_long_once_executed() -> Callable[[], None]:
+    weights = iter([10])
+
+    def work(lock: threading.Lock, weight: int) -> None:
+        for _ in range(200):
+            with lock:
+                sum(range(weight))
+
+    def test() -> None:
+        weight = next(weights, 500_000)
+        lock = threading.Lock()
+        together(lambda: work(lock, weight), lambda: work(lock, weight))
+
+    return test
+
+
+def test_an_execution_is_cut_where_the_time_is_up() -> None:
+    result = bohrbug.explore(_takes_long_once_executed(), seconds=0.2)
+    assert result.executions == 1
+    assert result.verdict.kind is VerdictKind.NO_FAILURE_FOUND
+    assert result.verdict.reason.endswith("was spent in the middle of an execution")
+    assert not result.interrupted
+
+
+def test_the_first_execution_is_never_cut() -> None:
+    test = _takes_long_once_executed()
+    test()
+    result = bohrbug.explore(test, seconds=0.01)
+    assert result.executions == 1
+    assert result.tasks == 3

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 import time
 from collections.abc import Sequence
@@ -10,12 +11,12 @@ from functools import cached_property
 
 from bohrbug.exploration.caveats import Caveats
 from bohrbug.exploration.closer_look import CloserLook
-from bohrbug.exploration.conditions import sort_unseen
 from bohrbug.exploration.directing import DIRECTED, Directing
 from bohrbug.exploration.figures import Figures, divergence_words
 from bohrbug.exploration.findings import Findings, LookCloser
 from bohrbug.exploration.foresight import let_foresee
 from bohrbug.exploration.learning import Learner
+from bohrbug.exploration.notices import notices_of
 from bohrbug.exploration.options import ExploreOptions
 from bohrbug.exploration.platform import Platform
 from bohrbug.exploration.progress import Progress
@@ -37,7 +38,7 @@ from bohrbug.exploration.verdicts import (
 from bohrbug.exploration.waking import WAKING, Waking
 from bohrbug.exploration.warm_up import WarmUp
 from bohrbug.model.conditions import PlaceKey
-from bohrbug.model.outcome import LEFT_AS_IT_IS, TAKING, UNMET, OutcomeKind
+from bohrbug.model.outcome import LEFT_AS_IT_IS, TAKING, OutcomeKind
 from bohrbug.model.plan import Plan
 from bohrbug.model.trace import Trace
 from bohrbug.runtime.interrupts import Interrupts
@@ -129,6 +130,8 @@ class Explorer:
         self._searched = False
         self._shown = 0.0
         self._guard: Guard = NoGuard()
+        # Its time was up in the middle of an execution.
+        self._was_cut = False
         # Executions made by the runtime of this process, without follow-ups.
         self._made_to_search = 0
 
@@ -189,27 +192,9 @@ class Explorer:
         result.races = list(self.findings.races.values())
         result.unconfirmed = self.directing.unconfirmed
         result.interrupted = self.is_interrupted
-        unseen = sort_unseen(self.caveats.uncontrolled)
-        result.notices += [
-            f"a task spins {where} while others could run, and does not yield: wait for the "
-            "condition (Event, Condition, join), or sleep in the loop"
-            for where in unseen.spinning
-        ]
-        result.notices += [
-            f"{UNMET}{name}, so none was cancelled"
-            for name, count in unseen.unmet
-            if count >= result.executions
-        ]
-        if self.options.asyncio_errors == "note":
-            executions = f"{result.executions:,} execution{'s' * (result.executions != 1)}"
-            result.notices += [
-                f"asyncio has logged, in {count:,} of {executions}: {words}"
-                for words, count in unseen.logged
-            ]
-            result.notices += [
-                f"a thread called, in {count:,} of {executions}, {words}"
-                for words, count in unseen.unsafe
-            ]
+        result.notices += notices_of(
+            self.caveats.uncontrolled, result.executions, self.options.asyncio_errors == "note"
+        )
         self._searched = searched
         result.verdict = judge(self._evidence(searched))
         return result
@@ -262,6 +247,7 @@ class Explorer:
             self.runtime.unseen,
             self.runtime.faults,
             self.runtime.accesses,
+            self._was_cut,
         )
 
     def _begin(self) -> bool:
@@ -380,6 +366,7 @@ class Explorer:
         result, options = self.result, self.options
         return (
             self.is_interrupted
+            or self._was_cut
             or options.left_after(result.executions) <= 0
             or (not options.keep_going and bool(result.failures))
             or (self.spending.is_over and not self._may_go_on())
@@ -404,10 +391,14 @@ class Explorer:
     def execute(self, plan: Plan, watch: bool = False) -> tuple[Trace, int] | None:
         """See :class:`~bohrbug.exploration.ongoing.Ongoing`."""
         begun = _now()
+        # Nothing is known of a test that has not been executed once.
+        self._guard.limit(self.spending.left if self.result.executions else math.inf)
         executed = self.learner.execute(plan, watch)
+        self._guard.limit(math.inf)
         self.spending.note_execution(_now() - begun)
         if executed.trace.outcome.kind is OutcomeKind.INTERRUPTED or self.is_interrupted:
-            self.is_interrupted = True
+            self._was_cut = self._guard.has_cut and not self.is_interrupted
+            self.is_interrupted = not self._was_cut
             return None
         if self.learner.has_learned:
             self.lessons.append(plan)
@@ -578,7 +569,7 @@ class Explorer:
         """Save what can be resumed; delete what is done."""
         if self._keeper is None:
             return
-        unfinished = self.is_interrupted or self.spending.is_over
+        unfinished = self.is_interrupted or self._was_cut or self.spending.is_over
         if searched and unfinished and self._proposed and not self.caveats.hung:
             self.save()
         else:

@@ -78,7 +78,7 @@ class Spending:
     @property
     def is_overdrawn(self) -> bool:
         """Whether nothing is left for following up a failure, either."""
-        return self._left() <= self.another_takes
+        return self.left <= self.another_takes
 
     def share(self, part: float, executions: int, most: float = math.inf) -> Budget:
         """A part of the time that is left, overtime included, for following up a failure.
@@ -88,8 +88,10 @@ class Spending:
             executions: that may be made.
             most: seconds that it is at most.
         """
-        until = _now() + min(max(self._left(), 0.0) * part, most)
+        until = _now() + min(max(self.left, 0.0) * part, most)
         return Budget(executions, until, self._is_stopped)
 
-    def _left(self) -> float:
+    @property
+    def left(self) -> float:
+        """The seconds that are left, overtime included."""
         return self._began + self._seconds * (1 + OVERTIME) - _now()

@@ -158,6 +158,7 @@ class Evidence:
         notes: further caveats.
         unseen: what the runtime never sees, see :func:`unseen`.
         faults: see :class:`VerdictConditions`, as for ``accesses``.
+        was_cut: its time was up in the middle of an execution.
     """
 
     options: ExploreOptions
@@ -176,6 +177,7 @@ class Evidence:
     unseen: str = ""
     faults: str = ""
     accesses: str = ""
+    was_cut: bool = False
 
 
 def judge(evidence: Evidence) -> Verdict:
@@ -239,7 +241,8 @@ def _end(evidence: Evidence) -> str:
     if options.executions is not None and evidence.executions >= options.executions:
         return f"the budget of {options.executions:,} executions was spent"
     if options.seconds is not None and evidence.seconds >= options.seconds:
-        return f"the budget of {options.seconds:g} seconds was spent"
+        where = " in the middle of an execution" if evidence.was_cut else ""
+        return f"the budget of {options.seconds:g} seconds was spent{where}"
     if options.seconds is not None and evidence.no_room_for:
         takes = f"which takes {evidence.no_room_for:.2g} seconds"
         return (

@@ -96,7 +96,10 @@ class Interruptible(Protocol):
 
 
 class Guard(Protocol):
-    """Ends executions that make no progress."""
+    """Ends executions that make no progress, or that take too long."""
+
+    has_cut: bool
+    """Since it began to watch, it has ended an execution that took too long."""
 
     def start(self) -> None:
         """Begin to watch; does nothing if it has begun."""
@@ -104,6 +107,10 @@ class Guard(Protocol):
 
     def stop(self) -> None:
         """Stop watching; does nothing if it has not begun."""
+        ...
+
+    def limit(self, seconds: float) -> None:
+        """Interrupt what is executed when so many seconds have passed; ``math.inf`` for never."""
         ...
 
 
@@ -200,8 +207,13 @@ class Runtime(Protocol):
 class NoGuard:
     """The guard of a runtime that ends hanging executions by itself."""
 
+    has_cut = False
+
     def start(self) -> None:
         """See :class:`Guard`."""
 
     def stop(self) -> None:
+        """See :class:`Guard`."""
+
+    def limit(self, seconds: float) -> None:
         """See :class:`Guard`."""

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import _thread
 import ctypes
+import math
 import os
 import signal
 import sys
@@ -134,6 +135,8 @@ class Watchdog:
         self._raised_in = 0
         self._paused = False
         self._is_looking = False
+        self._until = math.inf
+        self.has_cut = False
         # Whether the thread stays when nobody wants it to look.
         self._lasts = False
 
@@ -144,6 +147,7 @@ class Watchdog:
         if self._is_looking:
             return
         self._is_looking = True
+        self.has_cut = False
         self._interrupting.begin()
         if self._running.acquire(False):
             self._ended.acquire(False)
@@ -170,6 +174,10 @@ class Watchdog:
 
     def __exit__(self, *exc_info: object) -> None:
         self.stop()
+
+    def limit(self, seconds: float) -> None:
+        """See :class:`~bohrbug.runtime.protocol.Guard`."""
+        self._until = _real_monotonic() + seconds
 
     def watch(self, execution: Execution) -> None:
         """From now on this execution must make progress; called by the thread that runs it."""
@@ -218,6 +226,10 @@ class Watchdog:
         if execution is None or self._paused:
             seen.watched = _nothing
             return
+        if now >= self._until:
+            self._until = math.inf
+            self.has_cut = True
+            execution.interrupt()
         self._look_at_clock(execution, seen, now)
         current = (len(execution.all_tasks), execution.steps, id(execution.current))
         patience = min(execution.patience, self._seconds)
