@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import os
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from types import CodeType
@@ -16,19 +15,7 @@ from bohrbug.model.plan import Plan
 from bohrbug.model.trace import Trace
 from bohrbug.runtime.policies import POLICIES
 from bohrbug.runtime.protocol import Executed, Guard, NoGuard
-from bohrbug.runtime.threads import (
-    entropy,
-    futures,
-    heap,
-    identities,
-    leftovers,
-    log_records,
-    made_code,
-    quiet_sets,
-    replaced_builtins,
-    thread_functions,
-    thread_state,
-)
+from bohrbug.runtime.threads import heap, log_records, made_code, replaced_builtins, thread_state
 from bohrbug.runtime.threads.assumptions import (
     is_synchronisation,
     may_be_told,
@@ -44,12 +31,13 @@ from bohrbug.runtime.threads.deaths import Deaths
 from bohrbug.runtime.threads.execution import Execution
 from bohrbug.runtime.threads.foreign_greenlets import check_that_threads_are_controlled, note_hubs
 from bohrbug.runtime.threads.freezing import Freezing
-from bohrbug.runtime.threads.futures import lasting_executors
+from bohrbug.runtime.threads.fresh_state import END_HOOKS, FreshState
 from bohrbug.runtime.threads.handed_over import HandedOver, as_it_is
 from bohrbug.runtime.threads.installation import installation
 from bohrbug.runtime.threads.instrumentation import Instrumentation
 from bohrbug.runtime.threads.interruptions import Interruptions
 from bohrbug.runtime.threads.last_task import Company
+from bohrbug.runtime.threads.late_code import LateCode
 from bohrbug.runtime.threads.lone import SinkOfLoneTask
 from bohrbug.runtime.threads.loops.access_log import AccessLog
 from bohrbug.runtime.threads.loops.cancelling import never_met
@@ -69,22 +57,11 @@ from bohrbug.runtime.threads.unraisable import fall_silent, hear_again
 from bohrbug.runtime.threads.watchdog import Watchdog, lasting_watchdog
 from bohrbug.runtime.threads.young_garbage import OLDEST, YoungGarbage
 
-RARE_WATCHED = 40
-"""How many executions of functions that few executions call are noticed."""
-
 FIRST_PATIENCE = 1.0
 """Seconds without a step after which the first execution, of unchanged code, is given up."""
 
 MOST_YOUNG_OBJECTS = 20_000
 """Objects made and not freed, since the last garbage collection, after which there is another."""
-
-_END_HOOKS: tuple[Callable[[Execution], None], ...] = (futures.let_workers_end,)
-_AFTERWARDS: tuple[Callable[[], None], ...] = (lasting_executors.end,)
-if os.name == "posix":
-    from bohrbug.runtime.threads.process_pools import end_pools, lasting_pools, let_helpers_end
-
-    _END_HOOKS = (*_END_HOOKS, let_helpers_end)
-    _AFTERWARDS = (*_AFTERWARDS, lasting_pools.end, end_pools)
 
 MakeDetector = Callable[[Execution], RaceDetector]
 MakeWatcher = Callable[[Execution], Watcher]
@@ -158,12 +135,12 @@ class ThreadsRuntime:
         self._shared = SharedTestState(
             explainer,
             invariant,
-            _END_HOOKS,
+            END_HOOKS,
             thread_state.swap_running_loop,
             visitor=visitor,
             original=lambda code: self._instrumentation.original(code),
         )
-        self._thread_names = thread_functions.ThreadNames()
+        self._fresh_state = FreshState(settings)
         self.execution: Execution | None = None
         # The sink that makes a task of this execution yield; made when one spins.
         self._spin_sink: SpinSink | None = None
@@ -176,19 +153,11 @@ class ThreadsRuntime:
         self._is_one_thread = True
         # Tasks of an event loop may have shared something.
         self._has_company = False
-        # Rewritten only for these, while there was one thread.
-        self._rewritten_alone: list[tuple[CodeType, str]] = []
-        # Whether an execution with several tasks has shown which functions they call.
-        self._has_seen_tasks = False
-        # Up to the second task of the first execution nobody has to see what is called; such an
-        # execution has then shown what was called from there on.
-        self._is_unseen, self._has_seen_half = begins_unseen, False
+        self._late_code = LateCode()
+        # Up to the second task of the first execution nobody has to see what is called.
+        self._is_unseen = begins_unseen
         self._freezing = Freezing()
         self._young_garbage = YoungGarbage()
-        # Those that were called first in a later execution, and not in all.
-        self._rare: list[CodeType] = []
-        # Executions that called some of these, and were all watched for races.
-        self._rare_watched = 0
         self.made = 0
         # Each execution is as the first one, as far as names go.
         self._forgets_names = False
@@ -266,7 +235,7 @@ class ThreadsRuntime:
         self._freezing.end()
         if native is not None:
             native.forget_shared()
-        self._thread_names.close()
+        self._fresh_state.close()
         HandedOver.telling = staticmethod(as_it_is)
         HandedOver.entering = staticmethod(as_it_is)
         self._shared.pool.close()
@@ -329,75 +298,16 @@ class ThreadsRuntime:
         if learn and self.level is not Level.SYNC:
             discovery, instrumentation = self._discovery, self._instrumentation
             instrumentation.has_grown = False
+            late, points = self._late_code, self._points
             if self._is_one_thread:
                 if self._has_company and discovery.has_news:
-                    self._rewrite_what_runs_alone(executed)
+                    late.rewrite_what_runs_alone(executed, discovery, instrumentation, points)
                 return executed
-            if discovery.has_news or instrumentation.has_new_made_code or self._rewritten_alone:
-                self._rewrite_late_code(executed, watch)
-            # What the first one called before its second task is seen in the next one.
-            self._has_seen_tasks = (self._has_seen_tasks or self._has_seen_half) and not was_unseen
-            self._has_seen_half = was_unseen and instrumentation.has_grown
+            if discovery.has_news or instrumentation.has_new_made_code or late.has_run_alone:
+                may_leave = self._freezing.is_begun
+                late.rewrite(executed, discovery, instrumentation, points, may_leave)
+            late.note_end(was_unseen, instrumentation.has_grown)
         return executed
-
-    def _rewrite_what_runs_alone(self, executed: Executed) -> None:
-        """For races over an await between tasks of one event loop, without other threads.
-
-        Nothing in it is a scheduling point, so everything that was executed before stays valid.
-        """
-        alone = self._discovery.take()
-        if self._instrumentation.rewrite(code for code, _ in alone):
-            self._points.add_wanted()
-            executed.missed = self._instrumentation.has_grown
-        self._rewritten_alone += alone
-
-    def _rewrite_late_code(self, executed: Executed, was_watched: bool) -> None:
-        """Rewrite functions that an execution has called first, whose accesses went unseen.
-
-        Parameters:
-            executed: the execution; it records this.
-            was_watched: all accesses of functions that were rewritten before were seen.
-        """
-        discovery, instrumentation = self._discovery, self._instrumentation
-        was_rare = discovery.take_noticed()
-        if was_rare:
-            self._rare_watched += 1
-            if self._rare_watched == RARE_WATCHED:
-                discovery.notice(())
-        calls = [*self._rewritten_alone, *discovery.take()]
-        if self._rewritten_alone:
-            self._rewritten_alone.clear()
-            self._has_seen_tasks = executed.has_learned = True
-        if calls and self._freezing.is_begun:
-            # The weak references that they made were not seen: the next execution would still
-            # find objects that only wait for the collector. After the first one, all are collected.
-            gc.collect()
-        fresh = instrumentation.rewrite(code for code, _ in calls)
-        unfollowed = instrumentation.unfollowed(calls)
-        if unfollowed:
-            discovery.forget(unfollowed)
-        if unfollowed or instrumentation.has_new_made_code:
-            instrumentation.has_new_made_code = False
-            instrumentation.has_grown = True
-        executed.saw_all = instrumentation.all_tell
-        if fresh:
-            self._points.add_wanted()
-        if instrumentation.has_grown:
-            executed.has_learned = True
-            if not self._has_seen_tasks:
-                # Everything executed so far was only the beginning.
-                self._has_seen_tasks = True
-                return
-        late = [code for code in fresh if instrumentation.is_followed(code)]
-        if late and self._has_seen_tasks:
-            # If all were rewritten before, as functions in others, they were seen at once.
-            was_rare = True
-            self._rare += late
-            self._rare_watched = 0
-            discovery.notice(self._rare)
-        if instrumentation.has_grown:
-            executed.changes += 1
-        executed.is_rare = was_rare
 
     def _run(
         self,
@@ -586,13 +496,7 @@ class ThreadsRuntime:
 
     def _carry_out(self, execution: Execution) -> Trace:
         """Run the test under the control of an execution."""
-        replaced_builtins.begin()
-        identities.begin(self._settings.is_service)
-        lasting_executors.begin()
-        quiet_sets.patches.begin()
-        self._thread_names.begin()
-        entropy.begin(self._settings)
-        log_records.begin()
+        self._fresh_state.begin()
         watchdog = self._watchdog
         if watchdog is not None:
             watchdog.watch(execution)
@@ -612,16 +516,11 @@ class ThreadsRuntime:
                 watchdog.release()
             tell.set_sink(None)
             Company.expect(0, None)
-            leftovers.forget_all()
-            for put_back in _AFTERWARDS:
-                put_back()
-            self._thread_names.end()
-            entropy.end()
-            identities.end()
+            self._fresh_state.end()
 
     def skipped_functions(self) -> tuple[tuple[str, str], ...]:
         """Functions whose data accesses could not be made visible, each with the reason."""
-        if self._rewritten_alone:
+        if self._late_code.has_run_alone:
             # If one thread runs, only the order of its steps matters.
             return ()
         return self._instrumentation.skipped()
