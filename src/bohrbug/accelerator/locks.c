@@ -13,7 +13,7 @@ static Slot lock_slots[] = {
 #define LOCK(name) slot_get(self, lock_slots[name])
 #define SET_LOCK(name, value) slot_set(self, lock_slots[name], value)
 
-static PyObject *allocate_lock, *internal_modules, *text_name, *text_type;
+static PyObject *allocate_lock, *internal_modules, *lent_in, *text_name, *text_type;
 
 /* The execution in which an operation on the lock is an ordinary one, borrowed, or NULL. */
 static PyObject *
@@ -115,7 +115,7 @@ release(PyObject *self)
     return progress;
 }
 
-/* Whether a modelled module calls; -1: an exception is set. */
+/* Whether a modelled module calls to keep the lock to itself; -1: an exception is set. */
 static int
 is_called_by_module(PyFrameObject *frame)
 {
@@ -125,6 +125,11 @@ is_called_by_module(PyFrameObject *frame)
                        ? 0
                        : PySet_Contains(internal_modules, name);
     Py_DECREF(globals);
+    if (internal > 0) {
+        PyCodeObject *code = PyFrame_GetCode(frame);
+        internal = PySet_Contains(lent_in, code->co_qualname) == 0;
+        Py_DECREF(code);
+    }
     return PyErr_Occurred() ? -1 : internal;
 }
 
@@ -258,12 +263,14 @@ init_method(PyObject *self, PyObject *Py_UNUSED(nothing))
 PyObject *
 use_locks(PyObject *Py_UNUSED(module), PyObject *arguments)
 {
-    PyObject *lock, *allocate, *modules;
-    if (!PyArg_ParseTuple(arguments, "OOO!", &lock, &allocate, &PyFrozenSet_Type, &modules) ||
+    PyObject *lock, *allocate, *modules, *lent;
+    if (!PyArg_ParseTuple(arguments, "OOO!O!", &lock, &allocate, &PyFrozenSet_Type, &modules,
+                          &PyFrozenSet_Type, &lent) ||
         find_slots(lock, lock_slots) < 0)
         return NULL;
     Py_XSETREF(allocate_lock, Py_NewRef(allocate));
     Py_XSETREF(internal_modules, Py_NewRef(modules));
+    Py_XSETREF(lent_in, Py_NewRef(lent));
     text_name = PyUnicode_InternFromString("__name__");
     text_type = PyUnicode_InternFromString("_type");
     if (text_name == NULL || text_type == NULL || know_real_locks(allocate) < 0 ||

@@ -13,7 +13,7 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
-from bohrbug.runtime.threads.control import keeps_lock_to_itself
+from bohrbug.runtime.threads.control import LENDING, keeps_lock_to_itself
 from bohrbug.runtime.threads.locks import RLock, lock
 from bohrbug.runtime.threads.namespaces import classes_of, proxy_of, with_subclasses
 
@@ -213,7 +213,9 @@ class Adoption:
 
     def _in_attributes(self, holder: Any) -> None:
         """What an object holds in its attributes and slots."""
-        module = type(holder).__module__
+        module: str | None = type(holder).__module__
+        if module == "threading" and type(holder).__name__ in LENDING:
+            module = None
         if issubclass(type(holder), functools.cached_property):
             module = f"{module}:{getattr(holder.func, '__module__', None)}"
         try:

@@ -35,6 +35,13 @@ point unless it would block: what the module offers is modelled as a whole.
 """
 
 
+LENDING = frozenset({"serialize_iterator", "_concurrent_tee"})
+"""Classes of such modules whose locks are held while an iterator of the program goes on."""
+
+LENT_IN = frozenset(f"{name}.__init__" for name in LENDING)
+"""Where these locks are made."""
+
+
 def keeps_lock_to_itself(module: str | None, user: str | None) -> bool:
     """Whether a module uses a lock that it makes for nothing but its own state.
 

@@ -18,6 +18,7 @@ from bohrbug.model.operation import ACQUIRE, LOCKED, RELEASE, TRY_ACQUIRE, YIELD
 from bohrbug.runtime.interposed import CONTROL, wrapped_alike
 from bohrbug.runtime.threads.control import (
     INTERNAL_MODULES,
+    LENT_IN,
     controlled,
     current,
     in_tracer,
@@ -91,7 +92,8 @@ class _Lock:
         self._internal = False
         frame = _getframe(1)
         execution = current.execution
-        if frame.f_globals.get("__name__") in INTERNAL_MODULES:
+        is_internal = frame.f_globals.get("__name__") in INTERNAL_MODULES
+        if is_internal and frame.f_code.co_qualname not in LENT_IN:
             self._internal = True
         elif execution is not None and not is_unseen():
             self._created = (frame.f_code, frame.f_lasti)
@@ -444,7 +446,7 @@ class RLock(_Lock):
 
 
 if native is not None:
-    native.use_locks(_Lock, real_allocate_lock, INTERNAL_MODULES)
+    native.use_locks(_Lock, real_allocate_lock, INTERNAL_MODULES, LENT_IN)
 
 for _class in (lock, RLock):
     _class.__module__ = "_thread"

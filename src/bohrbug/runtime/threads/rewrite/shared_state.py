@@ -11,9 +11,17 @@ _MATCH = "match" if sys.version_info < (3, 15) else "prefixmatch"
 
 _ASYNC_STATE = " getasyncgenstate" if sys.version_info >= (3, 12) else ""
 
+_ITERATORS = (
+    " serialize_iterator.__init__ serialize_iterator.__next__ serialize_iterator.send"
+    " serialize_iterator.throw serialize_iterator.close"
+    " _concurrent_tee.__init__ _concurrent_tee.__next__"
+    if sys.version_info >= (3, 15)
+    else ""
+)
+
 _BY_MODULE = {
-    # Whether what a predicate of the program gives back is true.
-    "threading": "Condition.wait_for",
+    # Whether what a predicate of the program gives back is true; how iterators are shared.
+    "threading": f"Condition.wait_for{_ITERATORS}",
     # It calls what it was given, which may be written in C.
     # And goes over what is to be mapped.
     "concurrent.futures._base": "Future._invoke_callbacks Executor.map",
