@@ -7,6 +7,7 @@ matter costs an execution or two, an access that is not told costs a bug.
 from __future__ import annotations
 
 import _io
+import _queue
 import _socket
 import array
 import collections
@@ -39,8 +40,10 @@ from typing import Any
 
 from bohrbug.runtime.threads.replacement import Function
 from bohrbug.runtime.threads.rewrite import families, library_table, parts
+from bohrbug.runtime.threads.rewrite.attributes import depends_on_special_methods
 from bohrbug.runtime.threads.rewrite.classes import (
     FOREIGN,
+    inherits,
     is_written_in_c,
     look_up,
     module_of,
@@ -50,6 +53,7 @@ from bohrbug.runtime.threads.rewrite.classes import (
 )
 from bohrbug.runtime.threads.rewrite.effects import (
     ALL,
+    ASK_INTERPRETER,
     BINARY,
     BINARY_IN_PLACE,
     CHANGE_DESCRIPTOR,
@@ -228,13 +232,34 @@ def _iterator_types() -> dict[type, str]:
 _ITERATORS = _iterator_types()
 
 
+class _IteratorTypes(dict[type, type]):
+    """By class: the one in C of whose iterators it is, be it by a class in Python in between.
+
+    Of all else it is the class itself.
+    """
+
+    def __missing__(self, class_: type) -> type:
+        if _length(self) >= _LIMIT:
+            self.clear()
+        known = (base for base in order_of(class_) if base in _ITERATORS or base in STREAMS)
+        base = next(known, class_)
+        found = base if inherits(class_, base, "__iter__", "__next__") else class_
+        self[class_] = found
+        remember_class(self, class_)
+        return found
+
+
+ITERATOR_TYPES = _IteratorTypes()
+
+
 class _Iterators(dict[type, str | None]):
     """What iterators of a class step over that are implemented in C; ``None`` for all else."""
 
     def __missing__(self, class_: type) -> str | None:
         if _length(self) >= _LIMIT:
             self.clear()
-        role = _ITERATORS.get(class_) or (OVER_LINES if class_ in STREAMS else None)
+        in_c = ITERATOR_TYPES[class_]
+        role = _ITERATORS.get(in_c) or (OVER_LINES if in_c in STREAMS else None)
         if role is None and FOREIGN[class_]:
             is_iterator = type(look_up(class_, "__next__")) is WrapperDescriptorType
             role = OVER_ITERATORS if is_iterator else None
@@ -244,6 +269,7 @@ class _Iterators(dict[type, str | None]):
 
 
 ITERATORS = _Iterators()
+depends_on_special_methods(ITERATOR_TYPES, ITERATORS)
 
 # --- Methods -------------------------------------------------------------------------------------
 
@@ -484,6 +510,11 @@ _METHODS: dict[type, dict[str, Effect]] = {
         **dict.fromkeys(_names("getsockopt gettimeout getblocking"), Effect(LOOK_AT_DESCRIPTOR)),
         "fileno": Effect(LOOK_WHETHER_CLOSED),
     },
+    # One that no class of the program derives from is replaced.
+    _queue.SimpleQueue: dict.fromkeys(
+        _names("put put_nowait get get_nowait empty qsize"),
+        Effect(ASK_INTERPRETER, state="a class that derives from queue.SimpleQueue"),
+    ),
     LruCacheWrapper: dict.fromkeys(("cache_clear", "cache_info"), Effect(WRITE)),
     functools.partial: {"__setstate__": Effect(WRITE)},
     BaseException: {"add_note": Effect(WRITE), "with_traceback": Effect(SET_TRACEBACK)},
@@ -502,6 +533,11 @@ STREAMS = frozenset(
     | {_io.BufferedReader, _io.BufferedWriter, _io.BufferedRandom}
 )
 """Types of streams, which have a position: whoever uses one changes it."""
+
+
+def is_stream(class_: type) -> bool:
+    """Whether objects of a class are streams in C, be it by a class in Python in between."""
+    return any(base in STREAMS for base in order_of(class_))
 
 
 class _Methods(dict[type, dict[str, Effect]]):
@@ -526,6 +562,11 @@ class _Methods(dict[type, dict[str, Effect]]):
 METHODS = _Methods()
 
 
+def has_state_in_c(class_: type) -> bool:
+    """Whether objects of a class hold more than attributes: items, say, or cached results."""
+    return families.has_content(class_) or bool(METHODS[class_])
+
+
 def add_methods(methods: dict[type, dict[str, Effect]]) -> None:
     """Effects of the methods of further classes."""
     _METHODS.update(methods)
@@ -535,5 +576,5 @@ def add_methods(methods: dict[type, dict[str, Effect]]) -> None:
 def forget_classes() -> None:
     """Let go of all classes that were looked at."""
     families.forget_classes()
-    for cache in (ITERATORS, _PLAIN_KEYS, METHODS, FOREIGN):
+    for cache in (ITERATOR_TYPES, ITERATORS, _PLAIN_KEYS, METHODS, FOREIGN):
         cache.clear()

@@ -8,7 +8,6 @@ there is a sink.
 
 from __future__ import annotations
 
-import collections
 import copyreg
 import sys
 from collections.abc import Callable, Iterable
@@ -34,8 +33,10 @@ from bohrbug.runtime.threads.rewrite import (
     item_functions,
     iteration,
     library_table,
+    made_of_items,
     meanings,
     orders,
+    partials,
     references,
     tell,
     unknown,
@@ -54,6 +55,7 @@ from bohrbug.runtime.threads.rewrite.classes import FOREIGN, look_up
 from bohrbug.runtime.threads.rewrite.delegates import may_be_exchanged
 from bohrbug.runtime.threads.rewrite.inspected import Inspecting
 from bohrbug.runtime.threads.rewrite.instance_dicts import KNOWN_DICTS
+from bohrbug.runtime.threads.rewrite.made_of_items import MADE_AS
 from bohrbug.runtime.threads.rewrite.place import Place
 from bohrbug.runtime.threads.rewrite.value_users import Collecting, Folding, Looking, User
 
@@ -279,7 +281,7 @@ def _use(things: Iterable[Any], is_write: bool, place: Place) -> None:
 
 def _tell_use(things: Iterable[Any], is_write: bool, place: Place) -> None:
     for thing, writes in list(unknown.reached(things, is_write)):
-        if type(thing) in table.STREAMS:
+        if table.is_stream(type(thing)):
             _apply(_METHODS[type(thing)]["tell"], thing, (), place)
         elif table.ITERATORS[type(thing)]:
             iteration.advance(thing, place)
@@ -305,14 +307,14 @@ def _class(callable_: Any, arguments: tuple[Any, ...], place: Place) -> None:
         return
     if STORED_SPECIAL_METHODS and may_be_exchanged(callable_):
         tell.in_one_step(place, _look_for_constructor, callable_, place)
-    first = functions_table.CONSTRUCTORS.get(callable_)
+    made_as = MADE_AS[callable_]
     teller = constructors.TELLERS[callable_]
     if teller is not None:
         teller(callable_, arguments, place)
-    elif callable_ is str:
+    elif made_as is str:
         by_value.read(arguments[:1], place)
-    elif first is not None:
-        tell.in_one_step(place, _construct, callable_, arguments[first:], place)
+    elif made_as is not None:
+        made_of_items.construct(made_as, arguments, place)
     elif references.MAKES_REFERENCES[callable_]:
         references.make(callable_, arguments, place)
     elif _is_made_by_unknown_code(callable_):
@@ -324,18 +326,6 @@ def _look_for_constructor(class_: type, place: Place) -> None:
         meanings.look_for_special_method(class_, special, place)
 
 
-_KEEPING_ORDER = frozenset({list, tuple, collections.deque})
-
-
-def _construct(class_: type, arguments: tuple[Any, ...], place: Place) -> None:
-    for argument in arguments:
-        read = iteration.consume if class_ in _KEEPING_ORDER else iteration.consume_in_any_order
-        read(argument, place)
-    if class_ in functions_table.MADE_OF_PAIRS:
-        by_value.read([each for each in arguments if type(each) in (list, tuple)], place)
-        halfway.begin_if_any([], given_back.by_call(arguments, [Looking()]))
-
-
 def _is_made_by_unknown_code(class_: type) -> bool:
     """Whether objects of a class are made by code in C that no table knows."""
     return FOREIGN[class_] and type(look_up(class_, "__init__")) is not FunctionType
@@ -343,6 +333,12 @@ def _is_made_by_unknown_code(class_: type) -> bool:
 
 def _called_object(callable_: Any, arguments: tuple[Any, ...], place: Place) -> None:
     """An object that is a function in all but name, as those of Cython, and weak references."""
+    if partials.is_partial(type(callable_)):
+        calls_back.partial(callable_, arguments, place)
+        return
+    if issubclass(type(callable_), type):
+        _class(callable_, arguments, place)
+        return
     effect = _METHODS[type(callable_)].get("__call__")
     if families.CALL[type(callable_)] is families.DELEGATED:
         meanings.tell_special_method(callable_, "__call__", arguments, place)
@@ -430,8 +426,11 @@ def _method(owner: Any, name: str, arguments: tuple[Any, ...], place: Place) -> 
     elif name == "__call__":
         if CALLED[type(owner)]:
             call(owner, arguments, place)
-    elif name == "__new__" and _length(arguments) == 4 and issubclass(type(owner), type):
-        constructors.Making.class_of(arguments[3])
+    elif name == "__new__" and issubclass(type(owner), type):
+        if _length(arguments) == 4 and issubclass(owner, type):
+            constructors.Making.class_of(arguments[3])
+        elif owner in made_of_items.MADE_BY_NEW:
+            made_of_items.construct(owner, arguments[1:], place)
     elif name == "__subclasses__":
         actions.tell_subclasses((owner,), False, place)
     elif issubclass(type(owner), type) and name in _MAKING_OF_ITEMS:

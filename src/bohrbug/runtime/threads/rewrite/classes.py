@@ -45,6 +45,11 @@ _HEAP_TYPE = 1 << 9
 _flags_of: Callable[[type], int] = type.__dict__["__flags__"].__get__
 
 
+def inherits(class_: type, base: type, *names: str) -> bool:
+    """Whether a class has what its base has under these names."""
+    return all(look_up(class_, name) is look_up(base, name) for name in names)
+
+
 def class_may_change(class_: type) -> bool:
     """Whether objects of the class can be made objects of another one."""
     return bool(_flags_of(class_) & _HEAP_TYPE) and not issubclass(class_, type | ModuleType)

@@ -20,6 +20,7 @@ from bohrbug.runtime.threads.rewrite.classes import (
     FOREIGN,
     class_may_change,
     is_made_in_python,
+    is_open,
     look_up,
     names,
     namespace_of,
@@ -114,7 +115,7 @@ def _functions_in_c(class_: type) -> dict[str, Any]:
 
 def may_be_exchanged(class_: type) -> bool:
     """Whether code may give a class other special methods, and that would be seen."""
-    return class_may_change(class_) and not FOREIGN[class_]
+    return class_may_change(class_) and is_open(class_) and not FOREIGN[class_]
 
 
 def is_exchanged(class_: type, special: str) -> bool:

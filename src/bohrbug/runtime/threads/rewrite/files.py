@@ -20,6 +20,7 @@ from io import (
     FileIO,
     RawIOBase,
     StringIO,
+    TextIOBase,
     TextIOWrapper,
 )
 from pathlib import PurePath
@@ -36,6 +37,8 @@ from bohrbug.runtime.threads.rewrite import (
     tell,
     unknown,
 )
+from bohrbug.runtime.threads.rewrite.attributes import depends_on_special_methods
+from bohrbug.runtime.threads.rewrite.classes import inherits, order_of, remember_class
 from bohrbug.runtime.threads.rewrite.named import Named
 from bohrbug.runtime.threads.rewrite.place import Place
 
@@ -50,6 +53,29 @@ _encoding = sys.getfilesystemencoding()
 _WRITING_FLAGS = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC
 _BUFFERED = (BufferedReader, BufferedWriter, BufferedRandom)
 _IN_MEMORY = (BytesIO, StringIO)
+_ASKED = ("buffer", "raw", "name", "closed", "closefd", "fileno", "writable")
+"""What is asked of streams here, which must not call functions in Python."""
+
+
+class _StreamTypes(dict[type, type]):
+    """By class: the stream in C that it is, be it by a class in Python; else the class itself."""
+
+    def __missing__(self, class_: type) -> type:
+        known = (*_BUFFERED, *_IN_MEMORY, TextIOWrapper, FileIO)
+        base = next((base for base in order_of(class_) if base in known), class_)
+        found = base if inherits(class_, base, *_ASKED) else class_
+        self[class_] = found
+        remember_class(self, class_)
+        return found
+
+
+_STREAM_TYPES = _StreamTypes()
+depends_on_special_methods(_STREAM_TYPES)
+
+
+def forget_classes() -> None:
+    """Let go of all classes that were looked at."""
+    _STREAM_TYPES.clear()
 
 
 _CURRENT_FOLDER = Named("the current folder")
@@ -296,14 +322,14 @@ def _close_stream(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
 def _tell_closed_stream(owner: Any, place: Place) -> None:
     _use_stream(owner, None, place)
     inner = _innermost(owner)
-    if type(inner) is FileIO and not inner.closed:
+    if _STREAM_TYPES[type(inner)] is FileIO and not inner.closed:
         descriptors.use_state(_number_of(inner), True, place)
 
 
 def _number_of(stream: Any) -> int:
     """The descriptor of a stream, which is closed together with it."""
     number: int = stream.fileno()
-    if type(stream) is FileIO and stream.closefd:
+    if _STREAM_TYPES[type(stream)] is FileIO and stream.closefd:
         descriptors.open_for(number, partial(_is_closed, ref(stream)))
     return number
 
@@ -316,7 +342,7 @@ def _is_closed(stream: ref[FileIO]) -> bool:
 def _use_stream(owner: Any, is_write: bool | None, place: Place) -> None:
     """Where the stream is in its file, and whether it is open, is one variable."""
     inner = _innermost(owner)
-    if type(inner) in _IN_MEMORY or _is_made_by_hand(inner):
+    if _STREAM_TYPES[type(inner)] in _IN_MEMORY or _is_made_by_hand(inner):
         # What it leads to, such as a socket, is controlled; the buffers over it are one variable.
         tell.whole(inner, True, place)
     elif _name_of(owner) is not None:
@@ -334,7 +360,8 @@ def _use_stream(owner: Any, is_write: bool | None, place: Place) -> None:
 
 def _is_made_by_hand(stream: Any) -> bool:
     """Whether a stream is over something else than a file, such as a socket or what unpacks one."""
-    return issubclass(type(stream), RawIOBase | BufferedIOBase) and type(stream) is not FileIO
+    class_ = _STREAM_TYPES[type(stream)]
+    return class_ is not FileIO and issubclass(class_, RawIOBase | BufferedIOBase | TextIOBase)
 
 
 _states: dict[str, Named] = {}
@@ -358,9 +385,9 @@ def use_state(state: str, is_write: bool, place: Place) -> None:
 def _innermost(stream: Any) -> Any:
     """What a stream works on at last."""
     try:
-        if type(stream) is TextIOWrapper:
+        if _STREAM_TYPES[type(stream)] is TextIOWrapper:
             stream = stream.buffer
-        if type(stream) in _BUFFERED:
+        if _STREAM_TYPES[type(stream)] in _BUFFERED:
             stream = stream.raw
     except ValueError:  # closed, or without a buffer by now
         return None
@@ -370,7 +397,7 @@ def _innermost(stream: Any) -> Any:
 def _name_of(stream: Any) -> Any:
     """The path that a stream was opened with; ``None`` for others than plain files."""
     stream = _innermost(stream)
-    name = stream.name if type(stream) is FileIO else None
+    name = stream.name if _STREAM_TYPES[type(stream)] is FileIO else None
     return None if type(name) is str and name.startswith("<") else name
 
 

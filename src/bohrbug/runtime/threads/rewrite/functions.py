@@ -21,8 +21,10 @@ from bohrbug.runtime.threads.heap import (
 from bohrbug.runtime.threads.rewrite import (
     attributes,
     builtins_table,
+    files,
     given_back,
     halfway,
+    made_of_items,
     themselves,
     unknown,
     with_statements,
@@ -286,6 +288,8 @@ class Rewriter:
         given_back.forget_classes()
         themselves.forget_classes()
         with_statements.forget_classes()
+        made_of_items.forget_classes()
+        files.forget_classes()
 
     def places(self) -> list[Place]:
         """All data accesses in rewritten code."""

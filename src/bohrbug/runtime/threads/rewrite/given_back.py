@@ -11,7 +11,6 @@ lists()))``, is asked of the garbage collector.
 
 from __future__ import annotations
 
-import functools
 import gc
 import itertools
 import operator
@@ -20,7 +19,7 @@ from types import CodeType, FunctionType, GeneratorType, MethodType
 from typing import Any
 
 from bohrbug.runtime.threads.rewrite import builtins_table as table
-from bohrbug.runtime.threads.rewrite import families, item_functions
+from bohrbug.runtime.threads.rewrite import families, item_functions, partials
 from bohrbug.runtime.threads.rewrite.classes import FOREIGN, MISSING, look_up, remember_class
 from bohrbug.runtime.threads.rewrite.halfway import NOTHING, Tell, in_turn, is_generator
 from bohrbug.runtime.threads.rewrite.value_users import (
@@ -177,7 +176,7 @@ def forget_classes() -> None:
 
 def code_of(function: Any) -> CodeType | None:
     """The code that a call of something executes; ``None`` if that is not in Python."""
-    while type(function) is MethodType or type(function) is functools.partial:
+    while type(function) is MethodType or partials.is_partial(type(function)):
         function = function.__func__ if type(function) is MethodType else function.func
     if type(function) is not FunctionType:
         function = look_up(type(function), "__call__")
@@ -213,7 +212,7 @@ def _follow(iterator: Any, users: Sequence[User], given_back: GivenBack, depth: 
         given_back: where it is noted.
         depth: how many iterators lie over it.
     """
-    class_ = type(iterator)
+    class_ = table.ITERATOR_TYPES[type(iterator)]
     if class_ is GeneratorType:
         given_back.add(iterator.gi_code, users)
         return
@@ -251,7 +250,7 @@ def is_followed(thing: Any, depth: int = 0) -> bool:
         thing: an iterator, or what one is made of.
         depth: how many iterators lie over it.
     """
-    class_ = type(thing)
+    class_ = table.ITERATOR_TYPES[type(thing)]
     if class_ is map and item_functions.items_of(thing) is not None:
         return True
     if table.ITERATORS[class_] is not table.OVER_ITERATORS or class_ in OVER_SEQUENCES:

@@ -18,7 +18,7 @@ from types import BuiltinFunctionType, FunctionType, GeneratorType, MethodType
 from typing import Any
 
 from bohrbug.runtime.threads.rewrite import builtins_table as table
-from bohrbug.runtime.threads.rewrite import families, unknown
+from bohrbug.runtime.threads.rewrite import families, partials, unknown
 from bohrbug.runtime.threads.rewrite.attributes import instance_dict
 from bohrbug.runtime.threads.rewrite.classes import look_up, names
 from bohrbug.runtime.threads.rewrite.place import Place
@@ -85,6 +85,9 @@ def items_of(thing: Any) -> list[Any] | None:
         return _results_of(thing)
     if table.ITERATORS[class_] not in (table.OVER_CONTAINER, table.OVER_NOTHING):
         return None
+    if table.ITERATOR_TYPES[class_] is not class_:
+        # It may have a function in Python for that.
+        return None
     try:
         # Of iterators over containers it changes nothing, and has what is left.
         _, sources, *positions = thing.__reduce__()
@@ -120,7 +123,7 @@ def depends_on_items(function: Any) -> bool:
 
     Others only look at values, or are bound to what they access.
     """
-    if type(function) is functools.partial:
+    if partials.is_partial(type(function)):
         return not function.args and depends_on_items(function.func)
     if type(function) is BuiltinFunctionType:
         return function in _CHANGING or function in _IN_PLACE
@@ -147,9 +150,9 @@ def calls_of(iterator: Any) -> Iterator[tuple[Callable[..., Any], Arguments | No
     known = [each for each in items if each is not None]
     if len(known) < len(items) or not items:
         yield function, None
-    elif type(iterator) in _FOLDING:
+    elif table.ITERATOR_TYPES[type(iterator)] in _FOLDING:
         yield from folded(function, known[0])
-    elif type(iterator) in _SPREADING:
+    elif table.ITERATOR_TYPES[type(iterator)] in _SPREADING:
         for item in known[0]:
             yield function, tuple(item) if type(item) in (tuple, list) else None
     else:
@@ -237,7 +240,7 @@ def iterators_under(iterator: Any, referents: list[Any]) -> list[Any]:
         referents: what it refers to.
     """
     under: list[Any] = []
-    if type(iterator) is itertools.chain:
+    if table.ITERATOR_TYPES[type(iterator)] is itertools.chain:
         under.extend(chained(referents))
     for each in referents:
         if type(each) is tuple or type(each) is _DATA_OF_TEE:

@@ -246,14 +246,15 @@ def _step_into_others(iterator: Any, place: Place, depth: int, read: Read, going
             going.on.append(_what_goes_on(inner, place))
 
     referents = gc.get_referents(iterator)
+    in_c = table.ITERATOR_TYPES[type(iterator)]
     Calls.tell_iterator(iterator, place)
-    going.uses_values = going.uses_values or type(iterator) in given_back.USING
+    going.uses_values = going.uses_values or in_c in given_back.USING
     if _looks_into_items(iterator, referents):
         read = by_value.read_one
         picked = item_functions.picked_by(item_functions.iterators_under(iterator, referents))
         if picked:
             by_value.read(picked, place)
-    if type(iterator) is itertools.chain:
+    if in_c is itertools.chain:
         referents = [*referents, *item_functions.chained(referents)]
     for referent in referents:
         class_ = type(referent)
@@ -275,7 +276,7 @@ def _step_into_others(iterator: Any, place: Place, depth: int, read: Read, going
                     _step_into(inner, place, depth + 1, read, going)
                     if sys.getrefcount(inner) > held.UNDER_ANOTHER:
                         has_gone_on(inner)
-        elif type(iterator) in given_back.OVER_SEQUENCES and _CONTAINER[class_]:
+        elif in_c in given_back.OVER_SEQUENCES and _CONTAINER[class_]:
             read(referent, place)
 
 
@@ -301,7 +302,7 @@ _GIVING_ITEMS_TO_A_FUNCTION = frozenset(
 
 def _looks_into_items(iterator: Any, referents: list[Any]) -> bool:
     """Whether an iterator does more with items than to hand them on, in code in C."""
-    class_ = type(iterator)
+    class_ = table.ITERATOR_TYPES[type(iterator)]
     if class_ is itertools.chain:
         return True
     return class_ in _GIVING_ITEMS_TO_A_FUNCTION and not any(

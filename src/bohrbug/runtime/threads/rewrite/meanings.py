@@ -175,7 +175,7 @@ def _tell_what_it_stands_for(owner: Any, is_write: bool, place: Place) -> tuple[
     asked = delegates.DELEGATES[type(owner)]
     if asked is not None:
         tell.in_one_step(place, _tell_delegates, owner, asked, is_write, place)
-        return (owner, is_write) if families.has_content(type(owner)) else None
+        return (owner, is_write) if table.has_state_in_c(type(owner)) else None
     if type(owner) in parts.PARTS:
         return parts.whole_of(owner, place), is_write
     if FOREIGN[type(owner)]:
@@ -408,7 +408,7 @@ def look_for_special_method(class_: type, special: str, place: Place) -> None:
 
 def tell_attributes(owner: Any, is_write: bool, place: Place) -> None:
     """All attributes of an object, or all that is in it, whatever its special methods say."""
-    if delegates.DELEGATES[type(owner)] and not families.has_content(type(owner)):
+    if delegates.DELEGATES[type(owner)] and not table.has_state_in_c(type(owner)):
         tell.whole(owner, is_write, place)
     else:
         tell_whole(owner, is_write, place)

@@ -24,7 +24,7 @@ from bohrbug.runtime.threads.rewrite.attributes import (
 )
 from bohrbug.runtime.threads.rewrite.classes import FOREIGN
 from bohrbug.runtime.threads.rewrite.codec import Instruction, encode_instruction
-from bohrbug.runtime.threads.rewrite.functions_table import CONSTRUCTORS
+from bohrbug.runtime.threads.rewrite.made_of_items import MADE_AS
 from bohrbug.runtime.threads.rewrite.producers import Producer
 from bohrbug.runtime.threads.rewrite.rewriting import Rewriting
 
@@ -208,7 +208,7 @@ def _is_python_global(into: Rewriting, name: str) -> bool:
         or (
             issubclass(type(value), type)
             and not issubclass(value, type)
-            and value not in CONSTRUCTORS
+            and MADE_AS[value] is None
             and not STORED_SPECIAL_METHODS
             and not issubclass(value, ReferenceType)
             and not FOREIGN[value]

@@ -13,7 +13,7 @@ from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType, Wra
 from typing import Any
 
 from bohrbug.runtime.threads.rewrite import builtins_table as table
-from bohrbug.runtime.threads.rewrite import families
+from bohrbug.runtime.threads.rewrite import families, partials
 from bohrbug.runtime.threads.rewrite.attributes import (
     depends_on_parts_of_functions,
     depends_on_special_methods,
@@ -24,6 +24,7 @@ from bohrbug.runtime.threads.rewrite.classes import (
     FOREIGN,
     KNOWN_MODULES,
     MISSING,
+    inherits,
     look_up,
     module_of,
     remember_class,
@@ -93,7 +94,12 @@ class _Called(dict[type, bool]):
         if class_ is FunctionType:
             answer = stores_parts_of_functions()
         else:
-            answer = class_ in table.CALLABLE_TYPES or CALLED_OBJECTS[class_]
+            in_c = (
+                class_ in table.CALLABLE_TYPES
+                or partials.is_partial(class_)
+                or (issubclass(class_, type) and inherits(class_, type, "__call__"))
+            )
+            answer = in_c or CALLED_OBJECTS[class_]
         self[class_] = answer
         remember_class(self, class_)
         return answer
@@ -131,7 +137,7 @@ def _role_of(class_: type) -> int:
         return _PASSED_THROUGH
     if class_ is BuiltinFunctionType:
         return _BOUND
-    if table.ITERATORS[class_] is not None or class_ in table.STREAMS:
+    if table.ITERATORS[class_] is not None or table.is_stream(class_):
         return _USED_UP
     if issubclass(class_, _CODE):
         return _PASSED_OVER
@@ -207,7 +213,7 @@ def _held_by(owner: Any) -> Iterable[Any]:
         each
         for each in held
         if type(each) is BuiltinFunctionType
-        or type(each) in table.STREAMS
+        or table.is_stream(type(each))
         or table.ITERATORS[type(each)] is not None
         # Such as the elements in one.
         or type(each) is type(owner)
