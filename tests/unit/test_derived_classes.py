@@ -8,6 +8,7 @@ import collections
 import functools
 import io
 import itertools
+import os
 import queue
 import threading
 from collections.abc import Callable, Iterable
@@ -18,6 +19,7 @@ import pytest
 
 import bohrbug
 from bohrbug.exploration.verdicts import VerdictKind
+from bohrbug.runtime.threads.rewrite.delegates import may_be_exchanged
 from tests.programs.together import together
 
 
@@ -177,7 +179,8 @@ def test_a_partial_calls_its_function() -> None:
 def test_a_file_is_one_position(tmp_path: Path) -> None:
     def test() -> None:
         with derived(io.FileIO)(tmp_path / "file", "w+") as file:
-            together(lambda: file.write(b"a"), lambda: file.write(b"b"))
+            # By its number another task may use it, too.
+            together(lambda: file.write(b"a"), lambda: os.write(file.fileno(), b"b"))
         if (tmp_path / "file").read_bytes() != b"ab":
             raise LookupError
 
@@ -202,6 +205,11 @@ def test_special_methods_that_others_get_hide_nothing() -> None:
             raise LookupError
 
     assert fails(test)
+
+
+def test_what_a_class_has_stays_where_nothing_can_be_set_on_it() -> None:
+    assert may_be_exchanged(List)
+    assert not may_be_exchanged(functools._lru_cache_wrapper)
 
 
 def test_an_array_takes_what_it_is_given() -> None:
