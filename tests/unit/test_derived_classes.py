@@ -8,9 +8,11 @@ import collections
 import functools
 import io
 import itertools
+import operator
 import os
 import queue
 import threading
+import typing
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
@@ -124,6 +126,37 @@ def test_what_is_made_of_an_iterator_takes_its_items(make: Callable[[Any], Any])
             raise LookupError
 
     assert fails(drawn)
+
+
+CALLS: dict[str, Callable[[Any], Any]] = {
+    "alias": lambda iterator: list[int](iterator),
+    "operator.call": lambda iterator: operator.call(list, iterator),
+    "map": lambda iterator: next(map(list, [iterator])),
+    "partial": lambda iterator: functools.partial(list, iterator)(),
+    "typing": lambda iterator: typing.List[int](iterator),
+}
+
+
+@pytest.mark.parametrize("call", CALLS)
+def test_a_list_is_made_by_whoever_calls_its_class(call: str) -> None:
+    def test() -> None:
+        iterator = iter((1, 2))
+        given = in_both_orders(lambda: CALLS[call](iterator), lambda: next(iterator, 0))
+        if given["other"]:
+            raise LookupError
+
+    assert fails(test)
+
+
+def test_what_a_derived_text_formats_is_read() -> None:
+    text = derived(str)("%s")
+
+    def test() -> None:
+        items = [1]
+        if in_both_orders(lambda: text % (items,), lambda: items.append(2))["one"] != "[1]":
+            raise LookupError
+
+    assert fails(test)
 
 
 def test_a_list_by_name_is_made_of_what_a_container_has_then() -> None:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import copyreg
 import sys
 from collections.abc import Callable, Iterable
-from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
+from types import BuiltinFunctionType, FunctionType, GenericAlias, MethodType, ModuleType
 from typing import Any
 
 from bohrbug.accelerator import native, with_fast_path
@@ -53,9 +53,9 @@ from bohrbug.runtime.threads.rewrite.attributes import (
 )
 from bohrbug.runtime.threads.rewrite.classes import FOREIGN, look_up
 from bohrbug.runtime.threads.rewrite.delegates import may_be_exchanged
+from bohrbug.runtime.threads.rewrite.functions_table import MADE_AS
 from bohrbug.runtime.threads.rewrite.inspected import Inspecting
 from bohrbug.runtime.threads.rewrite.instance_dicts import KNOWN_DICTS
-from bohrbug.runtime.threads.rewrite.made_of_items import MADE_AS
 from bohrbug.runtime.threads.rewrite.place import Place
 from bohrbug.runtime.threads.rewrite.value_users import Collecting, Folding, Looking, User
 
@@ -296,6 +296,12 @@ def _bound_method(callable_: Any, arguments: tuple[Any, ...], place: Place) -> N
         call(inner, (callable_.__self__, *arguments), place)
 
 
+def _alias(alias: Any, arguments: tuple[Any, ...], place: Place) -> None:
+    """``list[int](...)``."""
+    if CALLED[type(alias.__origin__)]:
+        call(alias.__origin__, arguments, place)
+
+
 def _class(callable_: Any, arguments: tuple[Any, ...], place: Place) -> None:
     if _length(arguments) == 3 and issubclass(callable_, type):
         constructors.Making.class_of(arguments[2])
@@ -392,6 +398,7 @@ _CALLS: dict[type, Callable[[Any, tuple[Any, ...], Place], None]] = {
     table.BuiltinMethod: _built_in,
     MethodType: _bound_method,
     type: _class,
+    GenericAlias: _alias,
     table.MethodWrapper: _method_of_object,
     table.MethodDescriptor: _method_of_class,
     table.WrapperDescriptor: _method_of_class,

@@ -22,9 +22,9 @@ from bohrbug.runtime.threads.rewrite import (
     attributes,
     builtins_table,
     files,
+    functions_table,
     given_back,
     halfway,
-    made_of_items,
     themselves,
     unknown,
     with_statements,
@@ -288,7 +288,7 @@ class Rewriter:
         given_back.forget_classes()
         themselves.forget_classes()
         with_statements.forget_classes()
-        made_of_items.forget_classes()
+        functions_table.forget_classes()
         files.forget_classes()
 
     def places(self) -> list[Place]:

@@ -24,6 +24,8 @@ from collections.abc import Callable
 from types import BuiltinFunctionType, ModuleType
 from typing import Any
 
+from bohrbug.runtime.threads.rewrite.attributes import depends_on_special_methods
+from bohrbug.runtime.threads.rewrite.classes import inherits, order_of, remember_class
 from bohrbug.runtime.threads.rewrite.effects import (
     ASK_FOR_LENGTH,
     ASK_INTERPRETER,
@@ -91,6 +93,32 @@ CONSTRUCTORS: dict[type, int] = {
     **{vars(builtins)[name]: 0 for name in ("frozendict",) if name in vars(builtins)},
 }
 """Classes whose constructors read all items of their arguments from this position on."""
+
+
+class _MadeAs(dict[type, type | None]):
+    """By class: the one in C as whose objects its own are made, be it by a class in Python.
+
+    ``None`` for all that read no items.
+    """
+
+    def __missing__(self, class_: type) -> type | None:
+        base = next((base for base in order_of(class_) if base in CONSTRUCTORS), None)
+        if base is not None and not inherits(class_, base, "__new__", "__init__"):
+            # A function in Python makes them, and tells what it does.
+            base = None
+        self[class_] = base
+        remember_class(self, class_)
+        return base
+
+
+MADE_AS = _MadeAs()
+depends_on_special_methods(MADE_AS)
+
+
+def forget_classes() -> None:
+    """Let go of all classes that were looked at."""
+    MADE_AS.clear()
+
 
 MADE_OF_PAIRS = frozenset({dict, collections.OrderedDict, collections.defaultdict})
 """Classes whose constructors may be given pairs, and read these, too."""

@@ -18,7 +18,7 @@ from types import BuiltinFunctionType, FunctionType, GeneratorType, MethodType
 from typing import Any
 
 from bohrbug.runtime.threads.rewrite import builtins_table as table
-from bohrbug.runtime.threads.rewrite import families, partials, unknown
+from bohrbug.runtime.threads.rewrite import families, functions_table, partials, unknown
 from bohrbug.runtime.threads.rewrite.attributes import instance_dict
 from bohrbug.runtime.threads.rewrite.classes import look_up, names
 from bohrbug.runtime.threads.rewrite.place import Place
@@ -44,7 +44,10 @@ _given: dict[int, Callable[..., Any]] = {}
 def is_in_c(function: Any) -> bool:
     """Whether something is a function in C, or an object like one, that may access something."""
     class_ = type(function)
-    if class_ is FunctionType or issubclass(class_, type) or not unknown.CALLED[class_]:
+    if issubclass(class_, type):
+        # Those of most classes only make an object.
+        return functions_table.MADE_AS[function] is not None
+    if class_ is FunctionType or not unknown.CALLED[class_]:
         return False
     return not (class_ is MethodType and type(function.__func__) is FunctionType)
 
@@ -142,7 +145,14 @@ def calls_of(iterator: Any) -> Iterator[tuple[Callable[..., Any], Arguments | No
         Each function with its arguments; ``None``: these are not known.
     """
     referents = gc.get_referents(iterator)
-    function = next((each for each in referents if is_in_c(each) and not _is_iterator(each)), None)
+    function = next(
+        (
+            each
+            for each in referents
+            if each is not type(iterator) and is_in_c(each) and not _is_iterator(each)
+        ),
+        None,
+    )
     if function is None:
         return
     under = iterators_under(iterator, referents)

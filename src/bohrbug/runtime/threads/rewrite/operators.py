@@ -84,7 +84,7 @@ def binary(left: Any, right: Any, place: Place) -> None:
     if not tell.active:
         return
     halfway.end_here()
-    if left_class in _TEXTS and by_value.HOLDING[right_class]:
+    if issubclass(left_class, _TEXTS) and by_value.HOLDING[right_class]:
         by_value.read((right,), place)
     elif reads_left and reads_right:
         tell.in_one_step(place, _read_both, left, right, place)

@@ -45,7 +45,7 @@ _BY_MODULE = {
     " getattr_static _check_instance getmembers _getmembers getmembers_static"
     " _signature_from_callable _signature_from_function unwrap get_annotations",
     "annotationlib": "get_annotations _get_dunder_annotations",
-    "typing": "get_type_hints _ProtocolMeta.__instancecheck__",
+    "typing": "_BaseGenericAlias.__call__ get_type_hints _ProtocolMeta.__instancecheck__",
     "warnings": "catch_warnings.__enter__ catch_warnings.__exit__ simplefilter"
     " _add_filter resetwarnings _showwarnmsg",
     "contextlib": "_RedirectStream.__enter__ _RedirectStream.__exit__ ExitStack.__exit__"

@@ -24,7 +24,7 @@ from bohrbug.runtime.threads.rewrite.attributes import (
 )
 from bohrbug.runtime.threads.rewrite.classes import FOREIGN
 from bohrbug.runtime.threads.rewrite.codec import Instruction, encode_instruction
-from bohrbug.runtime.threads.rewrite.made_of_items import MADE_AS
+from bohrbug.runtime.threads.rewrite.functions_table import MADE_AS
 from bohrbug.runtime.threads.rewrite.producers import Producer
 from bohrbug.runtime.threads.rewrite.rewriting import Rewriting
 
