@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from rich.text import Text
 
@@ -172,6 +173,13 @@ def _comes_first(waiting: BlockedTask, holding: Sequence[Held], pending: Operati
 def alone_in_words(blocked: BlockedTask, names: Names, type: str) -> str:
     """One sentence on a task that is not part of a cycle, and on why it can't go on."""
     who = f"Task {names.task(blocked.task)}"
+    own = _taken_at(blocked.holding, blocked.operation.resource, names)
+    if own and not blocked.holders:
+        # It took the lock for others to wake it, and they don't.
+        others = [held for held in blocked.holding if held.resource != blocked.operation.resource]
+        blocked = replace(blocked, holding=tuple(others))
+    else:
+        own = ""
     text = f"{who} {_holding(blocked, names)}{waits_in_words(blocked, names)}"
     if names.is_for_an_end(blocked.operation):
         return f"{text}."
@@ -180,7 +188,9 @@ def alone_in_words(blocked: BlockedTask, names: Names, type: str) -> str:
         return f"{text}, held by {who}."
     if blocked.abandoned is not None:
         return f"{text}, {abandoned_in_words(blocked.abandoned, names)}."
-    return f"{text}; nobody is left who could {signal_words(blocked, type)}."
+    at = own.replace("taken at", "at")
+    took = f", which it took itself{at}" if own else ""
+    return f"{text}{took}; nobody is left who could {signal_words(blocked, type)}."
 
 
 def abandoned_in_words(abandoned: Abandoned, names: Names) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from bohrbug.model.operation import TaskId
 from bohrbug.model.outcome import (
@@ -221,13 +221,38 @@ def _deadlocked(execution: Execution) -> list[Task]:
     waits = {
         task.id: (holders[id(task.waits_for)],)
         for task in waiting.values()
-        if id(task.waits_for) in holders
+        if id(task.waits_for) in holders and not _waits_for_signal(task)
     }
     return [waiting[task] for task in waiting_cycle(waits) if task in waiting]
 
 
+def _is_its_signal(task: Task, held: Any, taken: Any) -> bool:
+    """Whether a lock that a task took and waits for is there for others to wake it.
+
+    Such a lock is taken where it is made, and waited for elsewhere.  That the task holds it is then
+    not why it waits: somebody else was to release it.
+    """
+    made = getattr(held, "_created", None)
+    place = None if task.pending is None else task.pending.place
+    return (
+        type(made) is tuple
+        and type(taken) is tuple
+        and type(place) is tuple
+        and made[0] is taken[0]
+        and place[0] is not taken[0]
+    )
+
+
+def _waits_for_signal(task: Task) -> bool:
+    """Whether a task waits for a lock that it has taken in order to be woken by its release."""
+    return any(
+        getattr(held, "_state", None) is task.waits_for and _is_its_signal(task, held, taken)
+        for held, taken in task.holding.items()
+    )
+
+
 def _waiting(execution: Execution, task: Task) -> _Waiting:
-    holders = holders_of(execution, task)
+    holders = () if _waits_for_signal(task) else holders_of(execution, task)
     abandoned = None if holders else abandoned_by(execution, task)
     return _Waiting(task, holders, abandoned, stack_of(task, execution.current))
 
