@@ -1,7 +1,7 @@
 """Kernels whose pattern fits asyncio: tasks, queues, locks and conditions of its own.
 
-A context that is cancelled is a task that is cancelled; a task that is leaked is waited for by its group,
-so that a leak is a deadlock.
+A context that is cancelled is a task that is cancelled.  A task that is leaked is waited for by its
+group, so that a leak is a deadlock.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def async_kernel(upstream: str, kind: str) -> Callable[[Callable[[bool], Awaitab
 async def arrives() -> None:
     """Stand for something from outside, which takes one turn of the event loop or more.
 
-    Without that, an event loop runs its tasks in the order in which they became ready, and never another.
+    Without that, an event loop runs its tasks in the one order in which they became ready.
     """
     await asyncio.sleep(0)
 
@@ -55,7 +55,7 @@ class Rendezvous:
 
 @async_kernel("cockroach#10214", "lock order")
 async def cockroach_10214(fixed: bool) -> None:
-    """Queued heartbeats are sent under their lock and take the replica's; a tick, the other way round."""
+    """Queued heartbeats are sent under their lock, and take another; a tick, the other way round."""
     coalesced, raft = asyncio.Lock(), asyncio.Lock()
 
     async def report_unreachable() -> None:
@@ -479,7 +479,7 @@ async def moby_29733(fixed: bool) -> None:
 
 @async_kernel("moby#30408", "condition")
 async def moby_30408(fixed: bool) -> None:
-    """Activating fails; those that wait are woken, and wait on, as they look at the manifest only."""
+    """Activating fails; those that wait are woken, and wait on for the manifest."""
     active = asyncio.Condition()
     state: dict[str, object] = {"manifest": None, "error": None}
 
@@ -546,7 +546,7 @@ async def kubernetes_82550(fixed: bool) -> None:
 
 @async_kernel("grpc#2371", "nil")
 async def grpc_2371(fixed: bool) -> None:
-    """A configuration is handled after its connection has been closed, and the balancer is gone."""
+    """A configuration is handled after its connection was closed, and the balancer is gone."""
     connection: dict[str, list[str] | None] = {"balancer": []}
 
     async def handle() -> None:

@@ -47,7 +47,7 @@ def cockroach_2448(fixed: bool) -> None:
 
 @kernel("cockroach#10790", KIND)
 def cockroach_10790(fixed: bool) -> None:
-    """Who is cancelled starts another that drains all channels, those already received from, too."""
+    """Who is cancelled starts another, which drains also what has been received from already."""
     channels = [Channel(), Channel()]
     context = Context()
     with Goroutines() as go:
@@ -391,7 +391,7 @@ def kubernetes_25331(fixed: bool) -> None:
 
 @kernel("kubernetes#38669", KIND)
 def kubernetes_38669(fixed: bool) -> None:
-    """The first events are sent to a watcher that has been stopped, and whose events nobody reads."""
+    """The first events are sent to a watcher that has been stopped, and nobody reads them."""
     events, results, done = Channel(), Channel(), Channel()
 
     def process() -> None:

@@ -132,7 +132,7 @@ def moby_29733(fixed: bool) -> None:
 
 @kernel("moby#30408", KIND)
 def moby_30408(fixed: bool) -> None:
-    """Activating fails; those that wait are woken, and wait on, as they look at the manifest only."""
+    """Activating fails; those that wait are woken, and wait on for the manifest."""
     active = threading.Condition(threading.Lock())
     state: dict[str, object] = {"manifest": None, "error": None}
 

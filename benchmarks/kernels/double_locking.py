@@ -287,7 +287,7 @@ def syncthing_4829(fixed: bool) -> None:
 
 @kernel("hugo#3251", "lock order")
 def hugo_3251(fixed: bool) -> None:
-    """The lock of an address is taken under that of the table, which is needed to give it back."""
+    """The lock of an address is taken under that of the table, which giving it back needs."""
     table = RWMutex()
     locks: dict[str, threading.Lock] = {}
 
@@ -311,7 +311,7 @@ def hugo_3251(fixed: bool) -> None:
 
 @kernel("cockroach#10214", "lock order")
 def cockroach_10214(fixed: bool) -> None:
-    """Queued heartbeats are sent under their lock and take the replica's; a tick, the other way round."""
+    """Queued heartbeats are sent under their lock, and take another; a tick, the other way round."""
     coalesced, raft = threading.Lock(), threading.Lock()
     responses = [1, 2]
 
@@ -341,7 +341,7 @@ def cockroach_10214(fixed: bool) -> None:
 
 @kernel("cockroach#7504", "lock order")
 def cockroach_7504(fixed: bool) -> None:
-    """Acquiring by name takes the cache and then the lease; releasing, the lease and then the cache."""
+    """Acquiring by name takes the cache and then the lease; releasing, the other way round."""
     cache, lease = threading.Lock(), threading.Lock()
     names = {0: "lease"}
 
@@ -366,7 +366,7 @@ def cockroach_7504(fixed: bool) -> None:
 
 @kernel("kubernetes#13135", "lock order")
 def kubernetes_13135(fixed: bool) -> None:
-    """Replacing what is watched takes the watch and then the cacher; the cacher starts with its own lock."""
+    """Replacing what is watched takes the watch and then the cacher; starting, the other way round."""
     cacher, watch = threading.Lock(), threading.Lock()
 
     def start_caching() -> None:

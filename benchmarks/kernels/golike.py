@@ -1,7 +1,7 @@
-"""What the kernels need of Go, over ``threading``: goroutines, channels, ``select``, contexts, locks.
+"""What the kernels need of Go, over ``threading``: goroutines, channels, contexts, locks.
 
-Written as one would in Python; Bohrbug knows nothing of it.  Where Go draws one of several cases that
-are ready, ``bohrbug.choose`` does, so that an exploration tries them all.
+Written as one would in Python; Bohrbug knows nothing of it.  Where Go draws one of several cases
+that are ready, ``bohrbug.choose`` does, so that an exploration tries them all.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import itertools
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, Self
 
 from bohrbug import choose
 
@@ -33,7 +33,7 @@ class Goroutines:
         self._threads.append(thread)
         thread.start()
 
-    def __enter__(self) -> Goroutines:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *rest: object) -> None:
@@ -198,7 +198,7 @@ def sending(channel: Channel | None, value: object = None) -> Case:
 def select(
     *cases: Case, default: bool = False, timeout: float | None = None
 ) -> tuple[int | None, Any]:
-    """Which of the cases was served, and what it received; None by default, or after the timeout."""
+    """Which of the cases was served, and what it received; None if none was."""
     real = [(number, case) for number, case in enumerate(cases) if case is not None]
     channels = sorted({case.channel for _, case in real}, key=lambda channel: channel.number)
     for channel in channels:

@@ -1,4 +1,4 @@
-"""A kernel: the smallest program that still has a bug of a real project, and the same with its mend."""
+"""A kernel: a small program that has the bug of a real project, and the same without it."""
 
 from __future__ import annotations
 
