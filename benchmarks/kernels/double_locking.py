@@ -311,7 +311,7 @@ def hugo_3251(fixed: bool) -> None:
 
 @kernel("cockroach#10214", "lock order")
 def cockroach_10214(fixed: bool) -> None:
-    """Queued heartbeats are sent under their lock, and take another; a tick, the other way round."""
+    """Heartbeats are sent under their lock, and take another; a tick, the other way round."""
     coalesced, raft = threading.Lock(), threading.Lock()
     responses = [1, 2]
 
@@ -366,7 +366,7 @@ def cockroach_7504(fixed: bool) -> None:
 
 @kernel("kubernetes#13135", "lock order")
 def kubernetes_13135(fixed: bool) -> None:
-    """Replacing what is watched takes the watch and then the cacher; starting, the other way round."""
+    """Replacing takes the watch and then the cacher; starting, the other way round."""
     cacher, watch = threading.Lock(), threading.Lock()
 
     def start_caching() -> None:

@@ -34,7 +34,9 @@ FAMILIES = (
     "channels",
     "locks_and_channels",
     "races",
-    "asynchronous",
+    "misuse",
+    "async_locks",
+    "async_tasks",
 )
 
 
