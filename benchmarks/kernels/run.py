@@ -89,7 +89,7 @@ def explored(family: str, kernel: Kernel, seconds: float, runs: int = 0) -> Outc
         fixed.verdict.kind,
         fixed.executions,
         ended - between,
-        runs_until_it_fails(kernel, runs, seconds=1),
+        runs_until_it_fails(kernel.broken, runs, seconds=1),
     )
 
 
