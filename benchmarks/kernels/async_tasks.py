@@ -102,22 +102,20 @@ async def cockroach_35073(fixed: bool) -> None:
             await rows.put(row)
 
     async def receive() -> None:
-        try:
-            await rows.get()
-            raise ConnectionError
-        except ConnectionError:
-            if fixed:
-                state["closed"] = True
-                while True:
-                    try:
-                        await asyncio.wait_for(rows.get(), 1)
-                    except TimeoutError:
-                        return
+        await rows.get()
+        if fixed:  # it fails to start, and says so
+            state["closed"] = True
+            while not all(task.done() for task in pushing):
+                if rows.empty():
+                    await asyncio.sleep(0)
+                else:
+                    rows.get_nowait()
 
+    pushing: set[asyncio.Task[None]] = set()
     async with TaskGroup() as group:
         group.create_task(receive())
         for row in range(3):
-            group.create_task(push(row))
+            pushing.add(group.create_task(push(row)))
 
 
 @async_kernel("cockroach#1462", "channel")
