@@ -31,6 +31,8 @@ static PyObject *text_find[3];
 /* -- deaths -------------------------------------------------------------------------- */
 
 static FastPath sweeping_fast_paths[4];
+enum { CHANGED };
+static Slot sweeping_slots[] = {[CHANGED] = {"_changed", 0}, {0}};
 
 /* The method in Python. */
 static int
@@ -43,14 +45,15 @@ by_reference(FastPath *fast_paths, PyObject *self, What what, PyObject *owner, P
     return result == NULL ? -1 : 0;
 }
 
-/* Common is a read of an object to which nobody refers weakly. */
+/* Common is a read of an object to which nobody refers weakly, after another read. */
 static int
 tell_sweeping_sink(PyObject *self, What what, PyObject *owner, PyObject *key, bool is_write,
                    PyObject *place)
 {
     if (nobody_sees())
         return 0;
-    bool is_common = !is_write && PyList_GET_SIZE(outrun) == 0 &&
+    bool is_common = !is_write && slot_get(self, sweeping_slots[CHANGED]) == Py_False &&
+                     PyList_GET_SIZE(outrun) == 0 &&
                      (what == WHOLE || by_identity(by_target, owner) == NULL);
     if (PyErr_Occurred())
         return -1;
@@ -216,7 +219,8 @@ use_sweeping_sink(PyObject *Py_UNUSED(module), PyObject *arguments)
     PyObject *type;
     if (!PyArg_ParseTuple(arguments, "OO!O!", &type, &PyList_Type, &outrun, &PyDict_Type,
                           &by_target) ||
-        find_slots(type, around_slots) < 0 || take_over(type, sweeping_fast_paths) < 0)
+        find_slots(type, around_slots) < 0 || find_slots(type, sweeping_slots) < 0 ||
+        take_over(type, sweeping_fast_paths) < 0)
         return NULL;
     Py_INCREF(outrun);
     Py_INCREF(by_target);

@@ -128,3 +128,30 @@ def finalizer_called_once() -> None:
     weakref.finalize(holder.node, called.append, 1)
     together(holder.drop, holder.drop)
     assert called == [1]
+
+
+def weak_reference_into_a_list_that_was_let_go() -> None:
+    """The list can't be referenced weakly, and nobody has it any more."""
+
+    def use() -> None:
+        kept = [_Node()]
+        reference = weakref.ref(kept[0])
+        kept.append(_Node(2))
+        del kept
+        assert reference() is None
+
+    together(use, use)
+
+
+def callback_of_what_was_in_a_list_that_was_let_go() -> None:
+    """It has been called before the next statement."""
+
+    def use() -> None:
+        died: list[object] = []
+        kept = [_Node()]
+        reference = weakref.ref(kept[0], lambda each: died.append(each))
+        assert reference() is kept[0]
+        kept = []
+        assert died == [reference] and not kept
+
+    together(use, use)

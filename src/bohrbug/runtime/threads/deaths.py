@@ -41,6 +41,7 @@ class Deaths(lives.Ending):
         self._execution = execution
         self._variables = variables
         self._points = points
+        self._sink: _SweepingSink | None = None
         lives.tell_to(self)
 
     def end(self) -> tuple[list[Place], bool]:
@@ -78,7 +79,15 @@ class Deaths(lives.Ending):
             tell.replace_sink(execution.sink)
 
     def _sweeping(self, usual: Any) -> _SweepingSink:
-        return _SweepingSink(usual, self, self._execution, self._variables, self._points)
+        self._sink = _SweepingSink(
+            usual, self, self._execution, self._variables, self._points
+        )
+        return self._sink
+
+    def drop(self) -> None:
+        """See :class:`.lives.Ending`."""
+        if self._sink is not None and not is_unseen():
+            self._sink.let_go_of_changed()
 
     def tell_unknown(self) -> None:
         """See :class:`.lives.Ending`."""
@@ -122,7 +131,7 @@ class Deaths(lives.Ending):
 
 
 class _SweepingSink(AroundSink):
-    """Before accesses, tells of deaths; where something is changed, lets go of what only we hold.
+    """Before accesses, tells of deaths; after changes, lets go of what only we hold.
 
     Containers can't be referenced weakly, so that an object in one of them would live on.
     Threads outside of control run rewritten code, too, at the same time as the tasks: nothing is
@@ -136,7 +145,7 @@ class _SweepingSink(AroundSink):
         points: the places that are scheduling points.
     """
 
-    __slots__ = ("_deaths", "_execution", "_points", "_sweep", "_variables")
+    __slots__ = ("_changed", "_deaths", "_execution", "_points", "_sweep", "_variables")
 
     def __init__(
         self,
@@ -152,6 +161,7 @@ class _SweepingSink(AroundSink):
         self._variables = variables
         self._points = points
         self._sweep = variables.sweep
+        self._changed = False
 
     @property
     def may_fall_silent(self) -> bool:  # type: ignore[override]
@@ -189,37 +199,57 @@ class _SweepingSink(AroundSink):
         for life in lives.let_go_by(holder):
             self._deaths.affect(life)
 
+    def let_go_of_changed(self) -> None:
+        """What the last change has let go of has died since, before whatever comes now."""
+        self._changed = False
+        self._sweep()
+
     def attribute(self, owner: Any, name: str, is_write: bool, place: Any) -> None:
         """See :class:`~.data.sinks.WatchingSink`."""
         if is_unseen():
             return
+        if is_write or self._changed:
+            self.let_go_of_changed()
         lives.catch_up()
         self._use(owner, place)
         self._usual.attribute(owner, name, is_write, place)
         if is_write:
             self._let_go(owner)
-            self._sweep()
+            if self._changed:
+                # Other tasks have run meanwhile.
+                self._sweep()
+            self._changed = True
 
     def item(self, owner: Any, key: object, is_write: bool, place: Any) -> None:
         """See :class:`~.data.sinks.WatchingSink`."""
         if is_unseen():
             return
+        if is_write or self._changed:
+            self.let_go_of_changed()
         lives.catch_up()
         self._use(owner, place)
         self._usual.item(owner, key, is_write, place)
         if is_write:
             self._let_go(owner)
-            self._sweep()
+            if self._changed:
+                # Other tasks have run meanwhile.
+                self._sweep()
+            self._changed = True
 
     def whole(self, owner: Any, is_write: bool, place: Any) -> None:
         """See :class:`~.data.sinks.WatchingSink`."""
         if is_unseen():
             return
+        if is_write or self._changed:
+            self.let_go_of_changed()
         lives.catch_up()
         self._usual.whole(owner, is_write, place)
         if is_write:
             self._let_go(owner)
-            self._sweep()
+            if self._changed:
+                # Other tasks have run meanwhile.
+                self._sweep()
+            self._changed = True
 
 
 if native is not None:

@@ -43,6 +43,9 @@ class Ending:
     def begin(self) -> None:
         """The first life is known."""
 
+    def drop(self) -> None:
+        """Local variables are about to be let go of."""
+
     def made(self, life: Life) -> None:
         """A reference to the object of a life is about to be made."""
 
@@ -272,6 +275,8 @@ def drop(place: Place) -> Named | None:
     """
     if not _lives or (task := _ending.current()) < 0:
         return None
+    # What dies with those before has died there.
+    _ending.drop()
     _dropping_at[task] = place
     variable = _dropping.get(task)
     if variable is None:
