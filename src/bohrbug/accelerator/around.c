@@ -31,8 +31,8 @@ static PyObject *text_find[3];
 /* -- deaths -------------------------------------------------------------------------- */
 
 static FastPath sweeping_fast_paths[4];
-enum { CHANGED };
-static Slot sweeping_slots[] = {[CHANGED] = {"_changed", 0}, {0}};
+enum { CHANGED, SWEEP };
+static Slot sweeping_slots[] = {[CHANGED] = {"_changed", 0}, [SWEEP] = {"_sweep", 0}, {0}};
 
 /* The method in Python. */
 static int
@@ -45,20 +45,42 @@ by_reference(FastPath *fast_paths, PyObject *self, What what, PyObject *owner, P
     return result == NULL ? -1 : 0;
 }
 
-/* Common is a read of an object to which nobody refers weakly, after another read. */
+/* _SweepingSink.let_go_of_changed */
+static int
+let_go_of_changed(PyObject *self)
+{
+    slot_set(self, sweeping_slots[CHANGED], Py_False);
+    PyObject *result = PyObject_CallNoArgs(slot_get(self, sweeping_slots[SWEEP]));
+    Py_XDECREF(result);
+    return result == NULL ? -1 : 0;
+}
+
+/* Common is a read of an object to which nobody refers weakly, and what is only about finalizers. */
 static int
 tell_sweeping_sink(PyObject *self, What what, PyObject *owner, PyObject *key, bool is_write,
                    PyObject *place)
 {
     if (nobody_sees())
         return 0;
-    bool is_common = !is_write && slot_get(self, sweeping_slots[CHANGED]) == Py_False &&
-                     PyList_GET_SIZE(outrun) == 0 &&
-                     (what == WHOLE || by_identity(by_target, owner) == NULL);
+    bool is_common =
+        PyList_GET_SIZE(outrun) == 0 &&
+        (PyDict_GET_SIZE(by_target) == 0 ||
+         (!is_write && (what == WHOLE || by_identity(by_target, owner) == NULL)));
     if (PyErr_Occurred())
         return -1;
-    return is_common ? tell_to(slot_get(self, around_slots[USUAL]), what, owner, key, false, place)
-                     : by_reference(sweeping_fast_paths, self, what, owner, key, is_write, place);
+    if (!is_common)
+        return by_reference(sweeping_fast_paths, self, what, owner, key, is_write, place);
+    if ((is_write || slot_get(self, sweeping_slots[CHANGED]) == Py_True) && let_go_of_changed(self) < 0)
+        return -1;
+    if (tell_to(slot_get(self, around_slots[USUAL]), what, owner, key, is_write, place) < 0)
+        return -1;
+    if (is_write) {
+        /* Other tasks may have run meanwhile. */
+        if (slot_get(self, sweeping_slots[CHANGED]) == Py_True && let_go_of_changed(self) < 0)
+            return -1;
+        slot_set(self, sweeping_slots[CHANGED], Py_True);
+    }
+    return 0;
 }
 
 /* -- the log of what tasks of event loops access ------------------------------------- */

@@ -155,3 +155,42 @@ def callback_of_what_was_in_a_list_that_was_let_go() -> None:
         assert died == [reference] and not kept
 
     together(use, use)
+
+
+class _Counted:
+    def __init__(self, ended: list[int]) -> None:
+        self.ended = ended
+
+    def __del__(self) -> None:
+        self.ended.append(1)
+
+
+def finalizer_of_what_was_in_a_list_that_was_let_go() -> None:
+    """It has run before the next statement."""
+
+    def use() -> None:
+        ended: list[int] = []
+        kept = [_Counted(ended)]
+        assert kept[0].ended is ended
+        del kept
+        assert ended == [1]
+
+    together(use, use)
+
+
+def finalizer_of_a_class_made_in_the_test() -> None:
+    """It has run before what comes after the next change."""
+
+    def use() -> None:
+        ended: list[int] = []
+
+        class Local:
+            def __del__(self) -> None:
+                ended.append(1)
+
+        kept = [Local()]
+        kept.append(Local())
+        del kept
+        assert ended == [1, 1]
+
+    together(use, use)

@@ -35,14 +35,21 @@ class Deaths(lives.Ending):
         execution: the execution.
         variables: finds the variables.
         points: the places that are scheduling points.
+        finalizes: whether the test is known to run finalizers.
     """
 
-    def __init__(self, execution: Execution, variables: Variables, points: PlaceSet) -> None:
+    def __init__(
+        self,
+        execution: Execution,
+        variables: Variables,
+        points: PlaceSet,
+        finalizes: bool = False,
+    ) -> None:
         self._execution = execution
         self._variables = variables
         self._points = points
         self._sink: _SweepingSink | None = None
-        lives.tell_to(self)
+        lives.tell_to(self, finalizes)
 
     def end(self) -> tuple[list[Place], bool]:
         """After the execution.
@@ -79,9 +86,7 @@ class Deaths(lives.Ending):
             tell.replace_sink(execution.sink)
 
     def _sweeping(self, usual: Any) -> _SweepingSink:
-        self._sink = _SweepingSink(
-            usual, self, self._execution, self._variables, self._points
-        )
+        self._sink = _SweepingSink(usual, self, self._execution, self._variables, self._points)
         return self._sink
 
     def drop(self) -> None:
@@ -190,6 +195,8 @@ class _SweepingSink(AroundSink):
         """
         if (
             not self._points
+            # Only finalizers are known.
+            or not lives.lives_by_target
             or not self._usual.enabled
             or self._execution.current.joined == ANNOUNCING
             # With a sink for the last task nobody gets here.

@@ -36,6 +36,7 @@ class Instrumentation:
     Attributes:
         codes: original code objects of the functions that the test was found to run.
         has_grown: functions were rewritten since somebody last set it to false.
+        has_finalizers: one of the functions is a ``__del__``.
         has_new_made_code: code ran as data that none before was like.
         all_tell: no rewritten function has its original code back for the time being.
         tells_breakers: see ``breakers``.
@@ -46,6 +47,7 @@ class Instrumentation:
         self.tells_breakers = breakers
         self.codes: list[CodeType] = []
         self.has_grown = False
+        self.has_finalizers = False
         self.all_tell = True
         self.has_new_made_code = False
         # Code that ran as it is, as no function that could be rewritten has it, and where.
@@ -67,6 +69,7 @@ class Instrumentation:
         originals = [self._rewriter.original(code) for code in codes]
         fresh = [code for code in originals if id(code) not in known]
         self.codes.extend(fresh)
+        self.has_finalizers = self.has_finalizers or any(c.co_name == "__del__" for c in fresh)
         if not fresh:
             return []
         self._rewriter.keep(None)

@@ -364,7 +364,8 @@ class ThreadsRuntime:
             self._make_accesses_visible(execution, variables, watcher)
             if detector is not None:
                 execution.interruptions = Interruptions(execution, variables, detector)
-            deaths = Deaths(execution, variables, self._points.places)
+            finalizes = self._instrumentation.has_finalizers
+            deaths = Deaths(execution, variables, self._points.places, finalizes)
         trace = self._carry_out(execution)
         self._was_cut_short |= trace.outcome.is_failure
         if self._was_cut_short:

@@ -41,7 +41,7 @@ class Ending:
         return False
 
     def begin(self) -> None:
-        """The first life is known."""
+        """The first life is known, or that a finalizer may run."""
 
     def drop(self) -> None:
         """Local variables are about to be let go of."""
@@ -58,12 +58,21 @@ class Ending:
 
 _NOBODY = Ending()
 _ending = _NOBODY
+_finalizes = False
 
 
-def tell_to(ending: Ending | None) -> None:
-    """Tell of deaths from now on; to nobody if ``None``."""
-    global _ending
+def tell_to(ending: Ending | None, finalizes: bool = False) -> None:
+    """Tell of deaths from now on; to nobody if ``None``.
+
+    Parameters:
+        ending: who is told.
+        finalizes: finalizers are known, which may run whenever something is let go of.
+    """
+    global _ending, _finalizes
     _ending = ending or _NOBODY
+    _finalizes = finalizes
+    if finalizes:
+        _ending.begin()
 
 
 class Life:
@@ -198,7 +207,7 @@ def _life_of(target: Any) -> Life:
     life = lives_by_target.get(id(target))
     if life is None or _target_of(life.reference) is not target:
         life = lives_by_target[id(target)] = Life(target)
-        if not _lives:
+        if not (_lives or _finalizes):
             _ending.begin()
         _lives[id(life)] = life
     return life
@@ -270,10 +279,10 @@ def drop(place: Place) -> Named | None:
         place: where.
 
     Returns:
-        A variable of the running task alone; ``None``: nobody refers to anything weakly, or no task
-        of an execution runs.
+        A variable of the running task alone; ``None``: nobody refers to anything weakly and there
+        are no finalizers, or no task of an execution runs.
     """
-    if not _lives or (task := _ending.current()) < 0:
+    if not (_lives or _finalizes) or (task := _ending.current()) < 0:
         return None
     # What dies with those before has died there.
     _ending.drop()

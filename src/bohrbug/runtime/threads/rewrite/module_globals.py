@@ -128,8 +128,15 @@ _READING_BY_NAME = frozenset({"getattr", "hasattr"})
 
 
 def _has_weak_references(namespace: dict[str, Any]) -> bool:
-    """Whether a module has imported :mod:`weakref`, or something of it."""
-    return any(value is weakref or id(value) in _OF_WEAKREF for value in namespace.values())
+    """Whether a module has imported :mod:`weakref`, or something of it, or has finalizers."""
+    return any(
+        value is weakref or id(value) in _OF_WEAKREF or (type(value) is type and _finalizes(value))
+        for value in namespace.values()
+    )
+
+
+def _finalizes(cls: type) -> bool:
+    return any("__del__" in vars(each) for each in cls.__mro__)
 
 
 _WEAK_TYPES = (type, BuiltinFunctionType)
