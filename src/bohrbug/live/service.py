@@ -30,6 +30,7 @@ from bohrbug.runtime.threads.control import nobody, real_get_ident
 from bohrbug.runtime.threads.execution import Execution
 from bohrbug.runtime.threads.forgetting import ForgettingEnded, forget_steps
 from bohrbug.runtime.threads.live_runtime import LiveRuntime
+from bohrbug.runtime.threads.local_variables import is_of_module, local_variables
 from bohrbug.runtime.threads.locks import RealLock, RealRLock
 from bohrbug.runtime.threads.processes import Deferring
 from bohrbug.runtime.threads.queues import RealSimpleQueue
@@ -289,8 +290,8 @@ def _check_variables(caller: FrameType) -> None:
     """
     frame: FrameType | None = caller
     while frame is not None:
-        if frame.f_locals is not frame.f_globals:
-            for name, value in list(frame.f_locals.items()):
+        if not is_of_module(frame):
+            for name, value in local_variables(frame).items():
                 if type(value) in _REAL:
                     raise ServiceError(
                         f"the variable {name} of {frame.f_code.co_qualname} "

@@ -19,6 +19,7 @@ from types import FrameType
 from typing import Any
 
 from bohrbug.runtime.threads.data.expressions import code_at
+from bohrbug.runtime.threads.local_variables import local_variables
 
 Frames = Mapping[int, FrameType]
 
@@ -140,6 +141,6 @@ def _value(expression: ast.expr, frame: FrameType) -> Any:
     if isinstance(expression, ast.UnaryOp) and isinstance(expression.operand, ast.Constant):
         return ast.literal_eval(expression)
     if isinstance(expression, ast.Name):
-        found = frame.f_locals.get(expression.id, _UNREAD)
+        found = local_variables(frame).get(expression.id, _UNREAD)
         return found if type(found) in (int, float, bool, type(None)) else _UNREAD
     return _UNREAD

@@ -18,6 +18,7 @@ from bohrbug.paths import is_library_file
 from bohrbug.platforms.threads.plain_values import is_telling, shown
 from bohrbug.platforms.threads.replaying import replay
 from bohrbug.runtime.threads.execution import Execution
+from bohrbug.runtime.threads.local_variables import local_variables
 from bohrbug.runtime.threads.stacks import frames_from, is_own, site_in
 from bohrbug.runtime.threads.task import Task
 
@@ -133,7 +134,7 @@ def _telling(innermost: FrameType) -> FrameType:
 def _values(frame: FrameType) -> Values:
     """Local variables of a frame; of a module the globals, which may be many."""
     found = []
-    for name, value in list(frame.f_locals.items()):
+    for name, value in local_variables(frame).items():
         if name.startswith("__") or not is_telling(value):
             continue
         found.append((name, shown(value)))

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from bohrbug.model.operation import TaskId
 from bohrbug.runtime.threads.countdowns import Number, distances, is_nearer
+from bohrbug.runtime.threads.local_variables import local_variables
 from bohrbug.runtime.threads.loops.coroutines import frames_of_coroutine
 from bohrbug.runtime.threads.source_statements import loops_around
 from bohrbug.runtime.threads.standing import PLAIN
@@ -135,9 +136,10 @@ def _rounds(frames: Iterable[FrameType], may_be_shared: bool) -> Iterator[Round]
 
 def _elements(target: ast.expr, frame: FrameType) -> Iterator[object]:
     """What the variables of a ``for`` loop are in this round."""
+    variables = local_variables(frame)
     for node in ast.walk(target):
         if isinstance(node, ast.Name):
-            value = frame.f_locals.get(node.id)
+            value = variables.get(node.id)
             yield (type(value), value) if type(value) in PLAIN else id(value)
 
 

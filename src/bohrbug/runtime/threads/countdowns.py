@@ -13,6 +13,7 @@ from collections.abc import Sized
 from types import FrameType
 from typing import NamedTuple
 
+from bohrbug.runtime.threads.local_variables import local_variables
 from bohrbug.runtime.threads.rewrite.attributes import instance_dict
 from bohrbug.runtime.threads.rewrite.classes import look_up
 
@@ -121,7 +122,7 @@ def _number(operand: ast.expr, look: _Looking) -> Number | None:
 def _value(operand: ast.expr, look: _Looking) -> object:
     match operand:
         case ast.Name(id=name):
-            variables = look.frame.f_locals
+            variables = local_variables(look.frame)
             return variables[name] if name in variables else look.frame.f_globals.get(name)
         case ast.Attribute(value=inner, attr=name) if look.into_objects:
             return _attribute(_value(inner, look), name)

@@ -12,6 +12,7 @@ from types import FrameType
 from typing import Any
 
 from bohrbug.runtime.threads.heap import referrers_of
+from bohrbug.runtime.threads.local_variables import local_variables
 
 _FINALIZER = "__del__"
 
@@ -53,9 +54,4 @@ def _is_finalizer_of(frame: FrameType, target: Any) -> bool:
     code = frame.f_code
     if code.co_name != _FINALIZER or not code.co_argcount:
         return False
-    variables = frame.f_locals
-    found = variables.get(code.co_varnames[0])
-    if sys.version_info < (3, 13):
-        # A copy, which would keep alive what is in it.
-        variables.clear()
-    return found is target
+    return local_variables(frame).get(code.co_varnames[0]) is target

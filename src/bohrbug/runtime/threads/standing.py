@@ -14,6 +14,8 @@ from sys import _getframe
 from types import CodeType, FrameType, FunctionType, ModuleType
 from typing import Any, NamedTuple
 
+from bohrbug.runtime.threads.local_variables import is_of_module, local_variables
+
 Standing = tuple[object, ...]
 """Equal for two yields if nothing that is looked at has changed in between."""
 
@@ -82,8 +84,8 @@ def standing(
                     place = loop.last
                     anywhere_in_loop = False
             found += (outer.f_code, place)
-            if outer.f_locals is not outer.f_globals:
-                found.append(tuple([_value(each) for each in outer.f_locals.values()]))
+            if not is_of_module(outer):
+                found.append(tuple([_value(each) for each in local_variables(outer).values()]))
             found.append(_plain_globals(outer))
         outer = outer.f_back
     return tuple(found)

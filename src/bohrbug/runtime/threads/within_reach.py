@@ -15,6 +15,7 @@ from itertools import count
 from types import BuiltinFunctionType, CodeType, FrameType, FunctionType, ModuleType
 from typing import Any
 
+from bohrbug.runtime.threads.local_variables import is_of_module, local_variables
 from bohrbug.runtime.threads.rewrite.classes import namespace_of
 from bohrbug.runtime.threads.standing import OUTERMOST, PLAIN, goes_round, is_counted, left_in
 
@@ -54,8 +55,8 @@ def within_reach(frames: Iterable[FrameType]) -> Contents | None:
             if is_in_loop is False:
                 return None
         found += (frame.f_code, frame.f_lasti)
-        if frame.f_locals is not frame.f_globals:
-            roots += frame.f_locals.values()
+        if not is_of_module(frame):
+            roots += local_variables(frame).values()
         roots += _named_in(frame.f_code, frame.f_globals)
     return None if not _walk(roots, found) else tuple(found)
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import itertools
 import random
-import sys
 import weakref
 from contextlib import AbstractContextManager, nullcontext
 from sys import _getframe
@@ -21,6 +20,7 @@ from bohrbug.runtime.threads.execution import Execution
 from bohrbug.runtime.threads.io.handing_on import wrap_event
 from bohrbug.runtime.threads.io.patches import patches
 from bohrbug.runtime.threads.leftovers import forgotten_afterwards
+from bohrbug.runtime.threads.local_variables import local_variables
 from bohrbug.runtime.threads.loops.coroutines import place_in_program
 from bohrbug.runtime.threads.loops.tasks import loop_tasks_of
 from bohrbug.runtime.threads.loops.trio_tasks import place_of_caller
@@ -127,7 +127,9 @@ class _Warnings:
     def warn(self, *args: Any, **kwargs: Any) -> None:
         """As ``warnings.warn``."""
         frame = _getframe(1)
-        runner = frame.f_locals.get("runner") if frame.f_code.co_name == "unrolled_run" else None
+        runner = (
+            local_variables(frame).get("runner") if frame.f_code.co_name == "unrolled_run" else None
+        )
         turns = None if runner is None else _turns.get(runner)
         is_over = turns is not None and (
             turns.execution.aborting or turns.execution.trace.outcome.is_failure
@@ -141,12 +143,7 @@ class _Warnings:
 
 
 def _variable_of(frame: Any, name: str) -> Any:
-    variables = frame.f_locals
-    found = variables.get(name, ())
-    if sys.version_info < (3, 13):
-        # A copy, which would keep alive what is in it.
-        variables.clear()
-    return found
+    return local_variables(frame).get(name, ())
 
 
 @patches.when_imported("trio._core._run")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from bohrbug.model.operation import OTHERS_END, WAIT, Operation, ResourceId, TaskId
 from bohrbug.model.outcome import Frame, Held
 from bohrbug.model.site import site_of
+from bohrbug.runtime.threads.local_variables import local_variables
 from bohrbug.runtime.threads.loops.coroutines import (
     all_frames,
     frames_of_coroutine,
@@ -205,7 +206,7 @@ def _end_of(tasks: Sequence[TaskId]) -> str:
 
 def _owners_in(frame: Any) -> Iterator[Any]:
     """The object of which a frame runs a method, if it runs one."""
-    owner = frame.f_locals.get("self")
+    owner = local_variables(frame).get("self")
     if owner is not None:
         yield owner
 
@@ -265,7 +266,7 @@ def _standing_of(coroutine: Any) -> tuple[list[FrameType], Any, Any, str]:
     place = own[0].f_code, max(own[0].f_lasti, 0)
     if called is None:
         return shown, place, None, ""
-    variables = called.f_locals
+    variables = local_variables(called)
     return shown, place, variables.get("self", variables.get("fs")), called.f_code.co_name
 
 

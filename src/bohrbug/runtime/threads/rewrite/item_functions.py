@@ -17,6 +17,7 @@ from itertools import islice
 from types import BuiltinFunctionType, FunctionType, GeneratorType, MethodType
 from typing import Any
 
+from bohrbug.runtime.threads.local_variables import local_variables
 from bohrbug.runtime.threads.rewrite import builtins_table as table
 from bohrbug.runtime.threads.rewrite import families, functions_table, partials, unknown
 from bohrbug.runtime.threads.rewrite.attributes import instance_dict
@@ -113,7 +114,7 @@ def _items_of_expression(generator: Any) -> list[Any] | None:
     if frame is None or code.co_name != "<genexpr>" or code.co_names or code.co_freevars:
         # It looks something up, and may give that.
         return None
-    source = frame.f_locals.get(".0")
+    source = local_variables(frame).get(".0")
     return None if type(source) is GeneratorType else items_of(source)
 
 

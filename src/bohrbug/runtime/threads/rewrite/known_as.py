@@ -5,26 +5,19 @@ Whoever calls the method later is no code of the program, and its source has no 
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator, Mapping
 from functools import partial
-from inspect import CO_OPTIMIZED
 from types import BuiltinMethodType, FrameType, MethodType, MethodWrapperType, ModuleType
 from typing import Any
 
 from bohrbug.model.site import qualified
 from bohrbug.runtime.threads.control import outside_internal_modules
+from bohrbug.runtime.threads.local_variables import local_variables
 
 _FARTHEST = 10
 """So many frames outwards the object may have its name."""
 
 _BOUND = frozenset({BuiltinMethodType, MethodWrapperType, MethodType})
-
-_ARE_KEPT = sys.version_info < (3, 13)
-"""Whether a frame keeps, until it ends, the dictionary of its variables that it was asked for."""
-
-_BY_NOBODY_ELSE = 3
-"""References to such a dictionary: of the frame, of who asks, and of the call that counts."""
 
 
 def name_of_bound(function: Any, frame: FrameType | None) -> str:
@@ -47,7 +40,7 @@ def name_of_bound(function: Any, frame: FrameType | None) -> str:
         return ""
     around = list(_frames(frame))
     for each in around:
-        for name in _names(bound, _local_variables(each)):
+        for name in _names(bound, local_variables(each)):
             return qualified(name, each.f_code.co_qualname)
     for each in around:
         for name, value in each.f_globals.items():
@@ -63,17 +56,6 @@ def _frames(frame: FrameType | None) -> Iterator[FrameType]:
             return
         yield around
         around = around.f_back
-
-
-def _local_variables(frame: FrameType) -> dict[str, object]:
-    """Those of a frame; what they are now lives no longer for having been looked at."""
-    held = frame.f_locals
-    found = dict(held)
-    is_copy = _ARE_KEPT and frame.f_code.co_flags & CO_OPTIMIZED
-    # The program has it, too, if it has called ``locals()``.
-    if is_copy and sys.getrefcount(held) == _BY_NOBODY_ELSE:
-        held.clear()
-    return found
 
 
 def _names(bound: object, local: Mapping[str, object]) -> Iterator[str]:
