@@ -247,7 +247,8 @@ class _SweepingSink(AroundSink):
         """See :class:`~.data.sinks.WatchingSink`."""
         if is_unseen():
             return
-        if is_write or self._changed:
+        # Local variables have been told by :meth:`Deaths.drop`.
+        if self._changed or (is_write and type(owner) is not Named):
             self.let_go_of_changed()
         lives.catch_up()
         self._usual.whole(owner, is_write, place)
