@@ -19,7 +19,7 @@ from bohrbug.exploration.result import VerdictKind
 from bohrbug.exploration.verdicts import CaveatKind
 from bohrbug.model.outcome import OutcomeKind
 from bohrbug.runtime.threads import clock, control
-from bohrbug.runtime.threads.clock import LONGEST_ADVANCE, MOST_READINGS
+from bohrbug.runtime.threads.clock import LONGEST_ADVANCE, MOST_EXTENSIONS
 from bohrbug.runtime.threads.task import Task
 from bohrbug.runtime.threads.timing import SHORTEST_SLEEP
 
@@ -188,9 +188,10 @@ def test_a_sleep_that_ends_before_a_shorter_one_is_put_aside() -> None:
     assert bohrbug.explore(polls_often_enough, timeouts="early").failures
 
 
-def test_the_clock_can_be_read_any_number_of_times() -> None:
+def test_the_clock_can_be_read_any_number_of_times(monkeypatch: pytest.MonkeyPatch) -> None:
     readings: list[float] = []
-    many = MOST_READINGS + 1_000
+    monkeypatch.setattr(clock, "MOST_READINGS", 1_000)
+    many = 1_000 * (MOST_EXTENSIONS + 2)
     bohrbug.explore(lambda: readings.extend(time.monotonic() for _ in range(many)), executions=1)
     readings = readings[-many:]
     assert readings == sorted(set(readings))
@@ -227,6 +228,36 @@ def test_no_time_passes_for_who_reads_the_clock_and_comes_further(
     result = bohrbug.explore(test, executions=2, timeouts="late")
     assert not result.failures
     assert result.virtual_seconds < 1
+
+
+def test_no_time_passes_while_a_long_loop_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Workers log each of many jobs with the time."""
+    monkeypatch.setattr(clock, "MOST_READINGS", 500)
+    monkeypatch.setattr(clock, "MOST_STEPS", 500)
+
+    def test() -> None:
+        jobs: queue.Queue[int | None] = queue.Queue()
+        done: queue.Queue[int] = queue.Queue()
+        times = []
+
+        def work() -> None:
+            while (job := jobs.get()) is not None:
+                times.extend(time.monotonic() for _ in range(10))
+                done.put(job)
+
+        threads = [threading.Thread(target=work) for _ in range(2)]
+        for thread in threads:
+            thread.start()
+        for job in range(400):
+            jobs.put(job)
+            done.get()
+        for _ in threads:
+            jobs.put(None)
+        for thread in threads:
+            thread.join()
+        assert times[-1] - times[0] < 1
+
+    assert not bohrbug.explore(test, executions=1, timeouts="late").failures
 
 
 def spins() -> None:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 from bohrbug.accelerator.plain import plain
 from bohrbug.model.outcome import Divergence
+from bohrbug.runtime.threads.advancing import Advance, advance_of
 from bohrbug.runtime.threads.loops.coroutines import is_of_library
 from bohrbug.runtime.threads.standing import standing_here, timeless
 
@@ -39,10 +40,13 @@ READINGS_PER_LOOK = 20
 """Of further readings, how many there are from one look at where the task stands to the next."""
 
 MOST_READINGS = 20_000
-"""Readings after which it is taken to spin, wherever it stands."""
+"""Readings after which it is taken to spin, wherever it stands, unless a loop has gone on."""
 
 MOST_STEPS = 20_000
 """The same in steps of all tasks."""
+
+MOST_EXTENSIONS = 15
+"""How often that many more are allowed, as a loop has come nearer to its end meanwhile."""
 
 YIELDING_READINGS = 2_000
 """Further readings before it grows as long as other tasks can run."""
@@ -79,8 +83,10 @@ class VirtualClock:
     is_real = False
 
     __slots__ = (
+        "_advance",
         "_beyond",
         "_comes_further",
+        "_extensions",
         "_first_step",
         "_glances",
         "_in_step",
@@ -115,7 +121,9 @@ class VirtualClock:
         self._yielding = 0
         self._tasks = (0, 0)
         # Readings of whom it is looked at where they stand; the step at the first of these.
-        self._beyond = self._first_step = 0
+        self._beyond = self._first_step = self._extensions = 0
+        # How far all tasks had come halfway to the limit.
+        self._advance: Advance | None = None
         self._stood: dict[TaskId, Standing] = {}
         self._comes_further = False
         # What was received is in no variable that tells where a task stands.
@@ -200,7 +208,10 @@ class VirtualClock:
         self._beyond += 1
         if self._beyond == 1:
             self._first_step = execution.steps
-        if self._beyond > MOST_READINGS or execution.steps - self._first_step > MOST_STEPS:
+        part = max(self._beyond / MOST_READINGS, (execution.steps - self._first_step) / MOST_STEPS)
+        if part > 0.5 and self._advance is None:
+            self._advance = advance_of(execution)
+        if part > 1.0 and not self._goes_on(execution):
             return False
         if self._beyond % READINGS_PER_LOOK == 1:
             reader = execution.current.id
@@ -212,6 +223,21 @@ class VirtualClock:
         if self._comes_further:
             self._readings = IMPATIENT_AFTER
         return self._comes_further
+
+    def _goes_on(self, execution: Execution) -> bool:
+        """At the limit: whether the program comes nearer to its end, and reads as it goes."""
+        before = self._advance
+        if before is None or self._extensions == MOST_EXTENSIONS:
+            return False
+        now = advance_of(execution)
+        if not before.goes_on(now):
+            # That is how it stays until a timeout fires.
+            self._extensions = MOST_EXTENSIONS
+            return False
+        self._advance = now
+        self._extensions += 1
+        self._beyond, self._first_step = 1, execution.steps
+        return True
 
     def _lets_others_run(self, execution: Execution) -> bool:
         """Whether a task that spins can yield instead of letting time pass."""
@@ -238,7 +264,8 @@ class VirtualClock:
 
     def advance_to(self, moment: float | None) -> None:
         """A timeout fired: at least ``moment`` it is now."""
-        self.readings = self._readings = self._beyond = 0
+        self.readings = self._readings = self._beyond = self._extensions = 0
+        self._advance = None
         self._really = None
         if self._stood:
             self._stood.clear()
