@@ -110,7 +110,7 @@ def _takes_long_once_executed() -> Callable[[], None]:
                 sum(range(weight))
 
     def test() -> None:
-        weight = next(weights, 500_000)
+        weight = next(weights, 1_000_000)
         lock = threading.Lock()
         together(lambda: work(lock, weight), lambda: work(lock, weight))
 
@@ -118,7 +118,7 @@ def _takes_long_once_executed() -> Callable[[], None]:
 
 
 def test_an_execution_is_cut_where_the_time_is_up() -> None:
-    result = bohrbug.explore(_takes_long_once_executed(), seconds=0.2)
+    result = bohrbug.explore(_takes_long_once_executed(), seconds=1)
     assert result.executions == 1
     assert result.verdict.kind is VerdictKind.NO_FAILURE_FOUND
     assert result.verdict.reason.endswith("was spent in the middle of an execution")
