@@ -114,6 +114,7 @@ bool is_in_tracer(void);
 PyObject *in_tracer(PyObject *module, PyObject *nothing);
 /* Whether what the calling code accesses is no business of an execution. */
 bool nobody_sees(void);
+PyObject *controlled(PyObject *module, PyObject *nothing);
 PyObject *is_unseen(PyObject *module, PyObject *nothing);
 PyObject *another_thread(PyObject *module, PyObject *nothing);
 /* Its running task, borrowed. */

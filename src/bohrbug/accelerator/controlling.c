@@ -16,6 +16,13 @@ controlling_execution(void)
     return self;
 }
 
+PyObject *
+controlled(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(nothing))
+{
+    PyObject *self = holder == NULL ? NULL : controlling_execution();
+    return Py_NewRef(self == NULL ? Py_None : self);
+}
+
 bool
 is_in_tracer(void)
 {

@@ -58,6 +58,7 @@ static PyMethodDef functions[] = {
     {"functions_running", functions_running, METH_VARARGS, "See the function in Python."},
     {"functions_in", functions_in, METH_VARARGS, "See the function in Python."},
     {"in_tracer", in_tracer, METH_NOARGS, "Whether a trace function of this thread runs."},
+    {"controlled", controlled, METH_NOARGS, "See bohrbug.runtime.threads.control."},
     {"is_unseen", is_unseen, METH_NOARGS, "See bohrbug.runtime.threads.control."},
     {"in_another_thread", another_thread, METH_NOARGS, "See bohrbug.runtime.threads.control."},
     {"tell_first_calls", tell_first_calls, METH_O, "Call this with code objects that begin to run."},

@@ -135,6 +135,7 @@ def is_unseen() -> bool:
     return in_another_thread() or bool(in_tracer())
 
 
+@with_fast_path
 def controlled() -> Execution | None:
     """The execution that controls the calling code, or ``None``."""
     execution = current.execution
