@@ -53,15 +53,18 @@ class Apart:
     Parameters:
         execution: the execution.
         loop: an event loop of asyncio.
+
+    Attributes:
+        names: attributes that the loop had as it was looked for the first time; none before, as
+            long as nothing is taken for granted.
     """
 
-    __slots__ = ("_constants", "_execution", "_in_vain", "_joins", "_loop", "_names", "_running")
+    __slots__ = ("_constants", "_execution", "_in_vain", "_joins", "_loop", "_running", "names")
 
     def __init__(self, execution: Execution, loop: Any) -> None:
         self._execution = execution
         self._loop = loop
-        # Attributes that the loop had as it was looked for the first time.
-        self._names: frozenset[str] = frozenset()
+        self.names: frozenset[str] = frozenset()
         self._in_vain = 0
         # What was taken for granted: joins by their targets, functions and classes.
         self._joins: dict[int, _TakenJoin] = {}
@@ -84,9 +87,9 @@ class Apart:
         """
         if len(found) + (early is not None) < 2 or not self._applies():
             return found, True
-        if not self._names:
-            self._names = frozenset(vars(self._loop))
-        entries = [*queue]
+        if not self.names:
+            self.names = frozenset(vars(self._loop))
+        entries = [entry for entry in queue if not entry.is_cancelled()]
         timers = [timer for timer in self._loop._scheduled if not timer._cancelled]
         if len(entries) + len(timers) > MOST_GROUPED:
             return found, True
@@ -121,8 +124,8 @@ class Apart:
         self._running = None
         if len(queue) + len(self._loop._scheduled) >= MOST_GROUPED or not self._applies():
             return
-        if not self._names:
-            self._names = frozenset(vars(self._loop))
+        if not self.names:
+            self.names = frozenset(vars(self._loop))
         try:
             self._running = self.new_reach([handle])
         except OutOfBounds:
@@ -142,7 +145,9 @@ class Apart:
         looks = self._execution.looks_apart
         looks.made += 1
         try:
-            group = _Groups(self, [*queue], timers, running).of_running()
+            group = _Groups(
+                self, [each for each in queue if not each.is_cancelled()], timers, running
+            ).of_running()
         except OutOfBounds:
             group = None
         # By their identities: the program decides whether they are equal, by what they are given.
@@ -164,7 +169,7 @@ class Apart:
     def end(self) -> None:
         """The loop stops: nothing more is told apart in this run of it."""
         self.check()
-        self._names = frozenset()
+        self.names = frozenset()
         self._joins.clear()
         self._constants.clear()
 
@@ -216,11 +221,11 @@ class Apart:
 
     def check(self) -> None:
         """Between two steps: whether what was taken for granted is still so."""
-        if not self._names:
+        if not self.names:
             # Nothing was, up to now.
             return
         # Whatever the program adds to the loop is everybody's.
-        if (self._names and not self._names.issuperset(vars(self._loop))) or any(
+        if not self.names.issuperset(vars(self._loop)) or any(
             not taken.is_kept() for taken in self._constants.values()
         ):
             self._break()

@@ -90,6 +90,18 @@ def own_frames(coroutine: Any) -> list[FrameType]:
     return [frame for frame in frames if not is_of_library(frame.f_globals)] or frames
 
 
+def innermost_own(coroutine: Any) -> FrameType | None:
+    """The last of :func:`own_frames`."""
+    own = outer = None
+    for _, frame in coroutines_of(coroutine):
+        name = frame.f_globals.get("__name__", "")
+        if not is_name_of_library(name):
+            own = frame
+        elif not is_name_of_loop(name):
+            outer = frame
+    return own or outer
+
+
 def frames_within(coroutine: Any) -> list[FrameType]:
     """Those of what an event loop, or a layer above it, does for the innermost of these."""
     frames = all_frames(coroutine)
@@ -110,11 +122,12 @@ def is_of_loop(module: dict[str, Any]) -> bool:
 
 def is_of_library(module: dict[str, Any]) -> bool:
     """Whether code is that of an event loop, a layer above it, or ours, by its globals."""
-    return _is_name_of_library(module.get("__name__", ""))
+    return is_name_of_library(module.get("__name__", ""))
 
 
 @functools.lru_cache
-def _is_name_of_library(module: object) -> bool:
+def is_name_of_library(module: object) -> bool:
+    """As :func:`is_of_library`, by the name of the module."""
     return str(module).startswith(_LIBRARIES)
 
 

@@ -49,7 +49,8 @@ def is_of_group(callback: Any) -> bool:
 
 def _counter_of(callback: Any) -> Callable[[Any, Any], bool] | None:
     code = getattr(getattr(callback, "__func__", callback), "__code__", None)
-    return _counters().get(code)
+    # What is written in C has none: the steps of tasks, most of all.
+    return None if code is None else _counters().get(code)
 
 
 @cache

@@ -53,6 +53,7 @@ class FreshTimers:
     """The timers of a loop that were set since time could last pass.
 
     Attributes:
+        has_any: whether there are any.
         gap: so many seconds after the one that overtakes it a timer is over. It gets smaller each
             time: of two that are overtaken by one timer, the second one can be over first, and
             comes after the first one where that overtakes it, too.
@@ -60,21 +61,17 @@ class FreshTimers:
             before it does so for the first time, it has passed before the second time as well.
     """
 
-    __slots__ = ("_timers", "are_new", "gap")
+    __slots__ = ("_timers", "are_new", "gap", "has_any")
 
     def __init__(self) -> None:
         self._timers: list[Any] = []
-        self.are_new = False
+        self.has_any = self.are_new = False
         self.gap = _LARGEST_GAP
-
-    def __bool__(self) -> bool:
-        """Whether there are any."""
-        return bool(self._timers)
 
     def clear(self) -> None:
         """Time can pass."""
         self._timers.clear()
-        self.are_new = False
+        self.has_any = self.are_new = False
         self.gap = _LARGEST_GAP
 
     def has_overtaken(self) -> None:
@@ -84,7 +81,7 @@ class FreshTimers:
     def add(self, timer: Any) -> None:
         """A timer was set."""
         self._timers.append(timer)
-        self.are_new = True
+        self.has_any = self.are_new = True
 
     def overtaking(
         self, timers: list[Any], when: float, number_of: Callable[[Any], int]

@@ -231,12 +231,18 @@ class ReadyQueue(Generic[_Entry]):
     @property
     def may_end(self) -> bool:
         """Whether the turn may end, and another one begin, before anything else runs."""
-        return any(state.may_end() for state in self._states)
+        for state in self._states:
+            if state.may_end():
+                return True
+        return False
 
     @property
     def is_over(self) -> bool:
         """Whether nothing is left of the turn."""
-        return not any(state.turn for state in self._states)
+        for state in self._states:
+            if state.turn:
+                return False
+        return True
 
     @property
     def first(self) -> _Entry | None:
@@ -297,6 +303,17 @@ class ReadyQueue(Generic[_Entry]):
         if entry.is_cancelled():
             # By another thread, since it was chosen: it does not run.
             return False
+        if len(self._states) == 1 and entry.order is Order.FIFO:
+            turn = self._states[0].turn
+            if turn and turn[0] is entry:
+                # Most steps: however many there are, only the first one is looked at.
+                del turn[0]
+                while turn and turn[0].is_cancelled():
+                    del turn[0]
+                if entry.place[0] > self._number:
+                    self._number += 1
+                    self._delay()
+                return False
         staying, ending = self._states_after(entry, may_end)
         if entry.order is Order.TIMER:
             for each in staying[0] if staying else ending[0]:

@@ -15,10 +15,14 @@ from types import CodeType, FrameType
 from typing import TYPE_CHECKING, Any
 from weakref import ref
 
+from bohrbug.accelerator.plain import plain
 from bohrbug.model.operation import BEGIN, CALLBACK, CANCELLED, RESUME, Kind, Operation, TaskId
 from bohrbug.runtime.threads.lone import SinkOfLoneTask
 from bohrbug.runtime.threads.loops.coroutines import (
     frame_of,
+    innermost_own,
+    is_name_of_library,
+    is_name_of_loop,
     is_of_library,
     is_of_loop,
     own_frames,
@@ -33,41 +37,47 @@ if TYPE_CHECKING:
     from bohrbug.runtime.threads.resources import ResourceState
 
 
+@plain
 class Origin:
     """What is known of a handle of asyncio from its making.
 
     Parameters:
         task: whose step it is.
+        goes_on: whether it lets a task of asyncio go on.
         order: what is promised of it: ``sleep(0)`` gives way for at least one turn.
         number: handles are numbered in the order of their making.
         cause: who made it, a :class:`.access_log.Cause`; ``None`` while nobody takes that down.
     """
 
-    __slots__ = ("cause", "number", "order", "task")
+    __slots__ = ("cause", "goes_on", "number", "order", "task")
 
-    def __init__(self, task: Task, order: Order, number: int, cause: Any) -> None:
+    def __init__(self, task: Task, goes_on: bool, order: Order, number: int, cause: Any) -> None:
         self.task = task
+        self.goes_on = goes_on
         self.order = order
         self.number = number
         self.cause = cause
 
 
+@plain
 class LoopEntry:
     """A handle that an event loop is to run; see :class:`.ready_queue.Entry`.
 
     Parameters:
         handle: asyncio's.
         task: whose step it is.
+        goes_on: whether that is a task of asyncio, which it lets go on.
         order: what is promised of it.
     """
 
-    __slots__ = ("handle", "order", "pending", "place", "since", "task")
+    __slots__ = ("goes_on", "handle", "order", "pending", "place", "since", "task")
 
-    def __init__(self, handle: Any, task: Task, order: Order) -> None:
+    def __init__(self, handle: Any, task: Task, goes_on: bool, order: Order) -> None:
         # What its task is about to do, once that was looked up: it does not move meanwhile.
         self.pending: Operation | None = None
         self.handle = handle
         self.task = task
+        self.goes_on = goes_on
         self.order = order
         self.place = 0, 0
         self.since = 0
@@ -118,12 +128,12 @@ class LoopTasks:
             callback: what it calls.
             frame: of its maker.
         """
-        creator = self._execution.current
-        owner = getattr(callback, "__self__", None)
+        execution = self._execution
+        creator = execution.current
         order = Order.FIFO
-        if owner is not None and _goes_on(callback) and is_asyncio_task(owner):
+        owner, is_step = _goes_on(callback)
+        if owner is not None:
             known = self.known(owner)
-            is_step = _is_step(callback)
             gives_way = is_step and known is creator
             if known is None:
                 # One that is started eagerly has come to its first ``await`` when it is first seen.
@@ -146,9 +156,9 @@ class LoopTasks:
             if is_own:
                 self._of_loops.add(task.id)
             task.target = code.co_qualname if code else _name_in_c(callback)
-        log = self._execution.access_log
+        log = execution.access_log
         cause = None if log is None else log.cause_of_call(frame)
-        self._origins[id(handle)] = Origin(task, order, self._number, cause)
+        self._origins[id(handle)] = Origin(task, owner is not None, order, self._number, cause)
         self._number += 1
 
     def known(self, asyncio_task: Any) -> Task | None:
@@ -303,8 +313,10 @@ def operation_of(entry: LoopEntry) -> tuple[Kind, Any]:
     """What a task of a loop is about to do, and where it stands."""
     coroutine = coroutine_of(entry)
     if coroutine is not None:
-        begun = CANCELLED if is_cancelled(entry) else RESUME
-        return begun if has_begun(coroutine) else BEGIN, place_in(coroutine)
+        place = place_in(coroutine)
+        if not has_begun(coroutine):
+            return BEGIN, place
+        return CANCELLED if is_cancelled(entry) else RESUME, place
     code = _code_of(entry.handle._callback)
     # What has no code of its own stands where it was asked for.
     return CALLBACK, entry.task.spawned if code is None else (code, 0)
@@ -321,11 +333,8 @@ def is_cancelled(entry: LoopEntry) -> bool:
 
 def coroutine_of(entry: LoopEntry) -> Any:
     """That of the task of asyncio that an entry lets go on; ``None``: it is another callback."""
-    callback = entry.handle._callback
-    owner = getattr(callback, "__self__", None)
-    if owner is not None and _goes_on(callback) and is_asyncio_task(owner):
-        return owner.get_coro()
-    return None
+    callback = entry.handle._callback if entry.goes_on else None
+    return None if callback is None else callback.__self__.get_coro()
 
 
 def is_asyncio_task(owner: Any) -> bool:
@@ -336,28 +345,34 @@ def is_asyncio_task(owner: Any) -> bool:
 
 def place_from(frame: FrameType | None) -> Any:
     """The place in the program from which asyncio was called, or a layer above it."""
-    while frame is not None and is_of_loop(frame.f_globals):
+    outer = None
+    while frame is not None:
+        name = frame.f_globals.get("__name__", "")
+        if not is_name_of_library(name):
+            return frame.f_code, frame.f_lasti
+        if outer is None and not is_name_of_loop(name):
+            outer = frame
         frame = frame.f_back
-    around = frame
-    while around is not None and is_of_library(around.f_globals):
-        around = around.f_back
-    frame = around or frame
-    return None if frame is None else (frame.f_code, frame.f_lasti)
+    return None if outer is None else (outer.f_code, outer.f_lasti)
 
 
 _NOTHING: dict[str, Any] = {}
 
 
-def _goes_on(callback: Any) -> bool:
-    """Whether a callback lets a task of asyncio go on; one may also be asked to cancel it."""
-    return _is_step(callback) or str(callback.__name__) in ("task_wakeup", "__wakeup")
+def _goes_on(callback: Any) -> tuple[Any, bool]:
+    """Which task of asyncio a callback lets go on; and whether it is the next step of it.
 
-
-def _is_step(callback: Any) -> bool:
-    """Whether a callback is the next step of a task, and not its waking by a future."""
+    Otherwise it is its waking by a future.  One may also be asked to cancel a task: ``None``.
+    """
+    owner = getattr(callback, "__self__", None)
+    if owner is None:
+        return None, False
+    # The step has no name in C; that of waking is ``task_wakeup``.
     name = getattr(callback, "__name__", None)
-    # In C it has no name; that of waking is ``task_wakeup``.
-    return name is None or name == "__step"
+    is_step = name is None or name == "__step"
+    if (is_step or name in ("task_wakeup", "__wakeup")) and is_asyncio_task(owner):
+        return owner, is_step
+    return None, False
 
 
 def _function_of(callback: Any) -> Any:
@@ -386,5 +401,5 @@ def has_begun(coroutine: Any) -> bool:
 
 def place_in(coroutine: Any) -> Any:
     """Where the program's own code of a coroutine stands, the innermost of it."""
-    frame = next(reversed(own_frames(coroutine)), None)
+    frame = innermost_own(coroutine)
     return None if frame is None else (frame.f_code, max(frame.f_lasti, 0))

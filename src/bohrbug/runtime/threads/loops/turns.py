@@ -154,8 +154,8 @@ class LoopTurns:
                     if self._queue.take(entry, may_end=not loop._stopping):
                         # It is of the next turn: this one has ended before what is late.
                         self._queue.arrive(self._look_for_arrivals(entry))
-                    self._queue.run()
-                    if self._fresh:
+                        self._queue.run()
+                    if self._fresh.has_any:
                         self._apart.about_to_run(entry.handle, self._queue)
                     self._run(entry)
                     if self._cancelling is not None:
@@ -178,10 +178,12 @@ class LoopTurns:
         if self.execution.aborting:
             raise TaskKilled
         loop = self.loop
-        self._fresh.clear()
+        if self._fresh.has_any:
+            self._fresh.clear()
         if loop._scheduled:
             forget_cancelled(loop)
-        self._take_called()
+        if loop._ready:
+            self._take_called()
         seconds = self._seconds_to_wait()
         if seconds == 0:
             if self._spinning.turns() and loop._scheduled:
@@ -221,7 +223,7 @@ class LoopTurns:
                 handle._run()
                 continue
             origin = origin_of(handle)
-            self._queue.call(LoopEntry(handle, origin.task, origin.order))
+            self._queue.call(LoopEntry(handle, origin.task, origin.goes_on, origin.order))
 
     def _seconds_to_wait(self) -> float | None:
         loop = self.loop
@@ -345,7 +347,8 @@ class LoopTurns:
         while loop._ready:
             handle = loop._ready.popleft()
             if id(handle) not in waiting:
-                found.append(LoopEntry(handle, origin_of(handle).task, Order.ARRIVAL))
+                origin = origin_of(handle)
+                found.append(LoopEntry(handle, origin.task, origin.goes_on, Order.ARRIVAL))
         return found
 
     def _timers(self) -> list[LoopEntry]:
@@ -356,7 +359,7 @@ class LoopTurns:
         found = []
         for timer in take_over(self.loop, self._time()):
             origin = origin_of(timer)
-            entry = LoopEntry(timer, origin.task, Order.TIMER)
+            entry = LoopEntry(timer, origin.task, origin.goes_on, Order.TIMER)
             found.append((timer._when, origin.number, entry))
         found.sort(key=lambda each: each[:2])
         return [entry for _, _, entry in found]
@@ -377,19 +380,27 @@ class LoopTurns:
 
     def _next(self) -> LoopEntry | None:
         """What is chosen to run next; ``None``: nothing, the turn has ended."""
-        self._apart.check()
-        self._take_called(counts=True)
+        if self._apart.names:
+            self._apart.check()
         loop = self.loop
+        if loop._ready:
+            self._take_called(counts=True)
         stops = loop._stopping
         queue = self._queue
-        if not stops and not queue.is_over and queue.may_end:
-            queue.arrive(self._look_for_arrivals())
-            # What is over early may be late: it need not be offered wherever a turn may begin.
-            self._is_beginning = queue.has_only_arrivals
-        found = queue.next_ones(may_end=not stops)
-        if not found or queue.is_over:
+        first = queue.first
+        if first is not None:
+            found = [first]
+        elif queue.is_over:
             # What was called for has its turn after whatever arrives until then.
             return None
+        else:
+            if not stops and queue.may_end:
+                queue.arrive(self._look_for_arrivals())
+                # What is over early may be late: it need not be offered wherever a turn may begin.
+                self._is_beginning = queue.has_only_arrivals
+            found = queue.next_ones(may_end=not stops)
+            if not found:
+                return None
         execution = self.execution
         if queue.was_impatient:
             execution.trace.uncontrolled.assume(IMPATIENT)
@@ -399,7 +410,7 @@ class LoopTurns:
             raise TaskKilled
         if execution.signals and self._thread.host is execution.root:
             handle_signals(execution)
-        timer = self._next_timer()
+        timer = self._next_timer() if self._is_beginning and loop._scheduled else None
         if not stops and (len(found) > 1 or timer is not None):
             found, with_timer = self._apart.needed(found, queue, timer)
             if not with_timer:
@@ -421,7 +432,10 @@ class LoopTurns:
             chosen.timed_out = False
             self._queue.arrive(self._timers())
             return self._next()
-        return next((entry for entry in found if entry.task is chosen), None)
+        for entry in found:
+            if entry.task is chosen:
+                return entry
+        return None
 
     def _choose(self, found: list[LoopEntry], tasks: list[Task]) -> Task:
         """Whose step comes next, once this thread is to go on.
@@ -438,7 +452,7 @@ class LoopTurns:
     def _next_timer(self) -> Any:
         """The next timer, if time may pass before this turn takes what has arrived."""
         execution, loop = self.execution, self.loop
-        if not self._is_beginning or not loop._scheduled or not execution.may_fire_early():
+        if not execution.may_fire_early():
             return None
         timers = [timer for timer in loop._scheduled if not timer._cancelled and timer._when < inf]
         if not timers:
@@ -513,10 +527,11 @@ class LoopTurns:
         """
         execution = self.execution
         self._is_beginning = False
-        when, task = timer._when - delay, loop_tasks_of(execution).origin_of(timer).task
+        origin = loop_tasks_of(execution).origin_of(timer)
+        when, task = timer._when - delay, origin.task
         if task.host is not self._thread.host:
             self._bind(task)
-        _, place = operation_of(LoopEntry(timer, task, Order.TIMER))
+        _, place = operation_of(LoopEntry(timer, task, origin.goes_on, Order.TIMER))
         task.pending = _new_operation(Operation, (WAKE, self.state.id, place))
         loop_tasks_of(execution).offered[task.id] = task.pending
         task.waiting = True
