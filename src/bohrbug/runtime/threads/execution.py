@@ -244,6 +244,8 @@ class Execution(Deciding):
 
     def let_go(self) -> None:
         """Drop references back to it, so that the execution dies without a garbage collection."""
+        if self.loops is not None:
+            self.loops.let_go()
         self.detector = self.sink = self.nudge = self.loops = self.access_log = None
         self.interruptions = None
         self.logged_errors.clear()

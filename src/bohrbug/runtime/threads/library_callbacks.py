@@ -50,7 +50,8 @@ def _wrap_handles(module: Any) -> None:
         initialise(self, called, *args, **kwargs)
         execution = controlled()
         if execution is not None:
-            loop_tasks_of(execution).handle_made(self, callback, _getframe(1))
+            tasks = execution.loops or loop_tasks_of(execution)
+            tasks.handle_made(self, callback, _getframe(1))
 
 
 @patches.when_imported("asyncio.format_helpers")

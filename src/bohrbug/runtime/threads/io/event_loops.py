@@ -198,15 +198,17 @@ def _has_ended(loop: Any) -> bool:
 
 def _wrap_scheduling(cls: Any, name: str) -> None:
     original = getattr(cls, name)
+    sets_timer = name == "call_at"
 
     @patches.method(cls, name)
     def wrapper(self: Any, *args: Any, **kwargs: Any) -> Any:
         execution = controlled()
         if execution is None:
             return original(self, *args, **kwargs)
-        if not _is_of_another(execution, self):
+        runs_in = getattr(self, "_thread_id", None)
+        if runs_in == execution.current.ident or not _is_of_another(execution, self):
             result = original(self, *args, **kwargs)
-            if name == "call_at" and (turns := _known_turns(execution, self)) is not None:
+            if sets_timer and (turns := _known_turns(execution, self)) is not None:
                 turns.was_set(result)
             return result
         _point_outside(execution, self, PUT, place_of(_getframe(1)))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import select
 import selectors
 from collections.abc import Callable, Iterable
+from functools import lru_cache
 from typing import Any
 
 from bohrbug.model.operation import EXTERNAL, Kind
@@ -34,17 +35,23 @@ _OF_LOOPS = "bohrbug.runtime.threads.loops."
 def place_outside(frame: Any) -> Any:
     """The place in the program, or in a library, that uses a socket; not in :mod:`socket`."""
     caller = frame
-    while caller is not None and not begins_a_task(caller.f_code):
-        module = str(caller.f_globals.get("__name__"))
-        if module.startswith(_OF_LOOPS):
-            # What a loop does by itself, whoever runs it.
-            break
-        is_for_others = module.partition(".")[0] in _ON_BEHALF_OF_OTHERS
-        if not is_for_others and not is_own(caller.f_code.co_filename):
-            return place_of(caller)
+    while caller is not None:
+        module = caller.f_globals.get("__name__")
+        if not _is_for_others(module):
+            code = caller.f_code
+            if not is_own(code.co_filename):
+                return place_of(caller)
+            if begins_a_task(code) or str(module).startswith(_OF_LOOPS):
+                # What a loop does by itself, whoever runs it.
+                break
         caller = caller.f_back
     # A method may be itself what a thread runs, or an event loop.
     return place_of(frame)
+
+
+@lru_cache
+def _is_for_others(module: object) -> bool:
+    return str(module).partition(".")[0] in _ON_BEHALF_OF_OTHERS
 
 
 def is_ready(descriptor: int, mask: int) -> bool:

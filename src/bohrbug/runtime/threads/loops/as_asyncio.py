@@ -6,9 +6,6 @@ import selectors
 import sys
 from typing import Any
 
-_TURNING = ("run_forever", "_run_once", "time")
-"""The methods that make a loop turn as asyncio's do, in the time that passes under control."""
-
 
 def runs_as_asyncios(loop: Any) -> bool:
     """Whether the order of what a loop runs can be chosen: its turns are those of asyncio's own.
@@ -25,7 +22,13 @@ def runs_as_asyncios(loop: Any) -> bool:
     if not is_selected_as_asyncios(loop):
         return False
     own = sys.modules["asyncio.base_events"].BaseEventLoop
-    return all(getattr(type(loop), name) is getattr(own, name) for name in _TURNING)
+    cls = type(loop)
+    # What makes a loop turn as asyncio's do, in the time that passes under control.
+    return (
+        cls.run_forever is own.run_forever
+        and cls._run_once is own._run_once
+        and cls.time is own.time
+    )
 
 
 def is_selected_as_asyncios(loop: Any) -> bool:
@@ -40,8 +43,10 @@ def is_selected_as_asyncios(loop: Any) -> bool:
     selector = loop._selector
     if "select" in getattr(selector, "__dict__", ()):
         return False
-    defines = next(cls for cls in type(selector).__mro__ if "select" in cls.__dict__)
-    return defines.__module__ == selectors.__name__
+    for cls in type(selector).__mro__:
+        if "select" in cls.__dict__:
+            return bool(cls.__module__ == selectors.__name__)
+    return False
 
 
 def time_of(loop: Any) -> float:

@@ -74,9 +74,12 @@ class LoopThread:
         if chosen.greenlet is not self.host.greenlet:
             execution.switch(running, chosen)
             chosen = execution.current
-        for task in tasks:
-            if task is not chosen and task in alive:
-                alive.remove(task)
+        if len(tasks) > 1:
+            # There may be a thousand, and this is done at each step.
+            passed_over = {id(task) for task in tasks if task is not chosen}
+            alive[:] = [task for task in alive if id(task) not in passed_over]
+        elif tasks[0] is not chosen and tasks[0] in alive:
+            alive.remove(tasks[0])
         self.standing = execution.current = chosen
         if execution.aborting:
             raise TaskKilled

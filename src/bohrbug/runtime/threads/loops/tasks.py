@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import sys
+from collections.abc import Callable
 from contextlib import suppress
 from math import inf
 from types import CodeType, FrameType
@@ -119,6 +120,18 @@ class LoopTasks:
         self._origins: dict[int, Origin] = {}
         self._of_asyncio: dict[int, tuple[ref[Any], Task]] = {}
         self.of_trio = TrioTasks(self.make)
+        self._let_go: list[Callable[[], None]] = []
+
+    def when_let_go(self, call: Callable[[], None]) -> None:
+        """Call something once the execution is over."""
+        self._let_go.append(call)
+
+    def let_go(self) -> None:
+        """Drop references back to what refers to this, see :meth:`.Execution.let_go`."""
+        for call in self._let_go:
+            call()
+        self._let_go.clear()
+        del self.of_trio
 
     def handle_made(self, handle: Any, callback: Any, frame: FrameType) -> None:
         """The running task makes a handle.

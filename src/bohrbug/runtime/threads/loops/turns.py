@@ -93,6 +93,7 @@ class LoopTurns:
         "_place",
         "_queue",
         "_spinning",
+        "_tasks",
         "_tasks_offered",
         "_thread",
         "execution",
@@ -113,9 +114,11 @@ class LoopTurns:
         self._is_beginning = True
         self._queue: ReadyQueue[LoopEntry] = ReadyQueue()
         self._thread = LoopThread(execution, state)
+        self._tasks = loop_tasks_of(execution)
+        self._tasks.when_let_go(self._let_go)
         # The tasks that the thread of the loop has run.
         self._bound: list[Task] = []
-        # Between two steps: what may come next.
+        # Between two steps: what may come next; another thread may add to it.
         self._offered: list[LoopEntry] | None = None
         self._tasks_offered: list[Task] = []
         self._spinning = Spinning()
@@ -167,7 +170,7 @@ class LoopTurns:
             raise
         finally:
             if is_killed and execution.aborting:
-                loop_tasks_of(execution).close_coroutines(loop)
+                self._tasks.close_coroutines(loop)
             self._leave()
             # Also after an exception that ends the loop, such as ``SystemExit``.
             if not is_killed and execution.rows and execution.rows[-1][1] != self._thread.host.id:
@@ -216,7 +219,7 @@ class LoopTurns:
         ready = self.loop._ready
         if not ready:
             return
-        origin_of = loop_tasks_of(self.execution).origin_of
+        origin_of = self._tasks.origin_of
         while ready:
             handle = ready.popleft()
             if counts and not handle._cancelled and only_counts(handle):
@@ -287,10 +290,11 @@ class LoopTurns:
     def _watched(self) -> list[int]:
         """The descriptors that the loop watches, but for the one by which it is only woken."""
         loop = self.loop
-        watched = loop._selector.get_map()
+        # What its ``get_map`` looks into; it is asked for at each step.
+        watched = loop._selector._fd_to_key
         own = loop._ssock
         number = -1 if own is None or handles_signals(loop) else own.fileno()
-        if not watched or (len(watched) == 1 and next(iter(watched)) == number):
+        if not watched or (len(watched) == 1 and number in watched):
             return []
         return sorted(descriptor for descriptor in watched if descriptor != number)
 
@@ -342,7 +346,7 @@ class LoopTurns:
         waiting = {id(entry.handle) for entry in self._queue}
         if taken is not None:
             waiting.add(id(taken.handle))
-        origin_of = loop_tasks_of(execution).origin_of
+        origin_of = self._tasks.origin_of
         found = []
         while loop._ready:
             handle = loop._ready.popleft()
@@ -355,7 +359,7 @@ class LoopTurns:
         """The timers that are over, in the order of their times."""
         if not self.loop._scheduled:
             return []
-        origin_of = loop_tasks_of(self.execution).origin_of
+        origin_of = self._tasks.origin_of
         found = []
         for timer in take_over(self.loop, self._time()):
             origin = origin_of(timer)
@@ -426,7 +430,9 @@ class LoopTurns:
         if timer is not None:
             early = self._early(timer)
             tasks.append(early)
-        chosen = self._choose(found, tasks)
+        self._offered, self._tasks_offered = found, tasks
+        chosen = self._thread.choose(tasks)
+        self._offered = None
         if chosen is early:
             chosen.ready = chosen.deadline = None
             chosen.timed_out = False
@@ -436,18 +442,6 @@ class LoopTurns:
             if entry.task is chosen:
                 return entry
         return None
-
-    def _choose(self, found: list[LoopEntry], tasks: list[Task]) -> Task:
-        """Whose step comes next, once this thread is to go on.
-
-        Parameters:
-            found: what may come next; another thread may add to it.
-            tasks: whose steps these are, and what else this thread may go on with.
-        """
-        self._offered, self._tasks_offered = found, tasks
-        chosen = self._thread.choose(tasks)
-        self._offered = None
-        return chosen
 
     def _next_timer(self) -> Any:
         """The next timer, if time may pass before this turn takes what has arrived."""
@@ -460,7 +454,7 @@ class LoopTurns:
         self._fresh.clear()
         # There may be a thousand, and this is asked at each step.
         first = min(timer._when for timer in timers)
-        origin_of = loop_tasks_of(execution).origin_of
+        origin_of = self._tasks.origin_of
         return min(
             (timer for timer in timers if timer._when == first),
             key=lambda timer: origin_of(timer).number,
@@ -479,7 +473,7 @@ class LoopTurns:
             return
         if not execution.may_fire_early():
             return
-        origin_of = loop_tasks_of(execution).origin_of
+        origin_of = self._tasks.origin_of
         fresh = self._fresh
         overtaking = fresh.overtaking(
             timers, self._time() + delay, lambda timer: origin_of(timer).number
@@ -527,13 +521,13 @@ class LoopTurns:
         """
         execution = self.execution
         self._is_beginning = False
-        origin = loop_tasks_of(execution).origin_of(timer)
+        origin = self._tasks.origin_of(timer)
         when, task = timer._when - delay, origin.task
         if task.host is not self._thread.host:
             self._bind(task)
         _, place = operation_of(LoopEntry(timer, task, origin.goes_on, Order.TIMER))
         task.pending = _new_operation(Operation, (WAKE, self.state.id, place))
-        loop_tasks_of(execution).offered[task.id] = task.pending
+        self._tasks.offered[task.id] = task.pending
         task.waiting = True
         task.ready = _not_yet
         task.deadline = execution.clock.now + max(when - self._time(), 0.0)
@@ -549,7 +543,7 @@ class LoopTurns:
                 if kind is BEGIN:
                     describe(task, entry.handle._callback.__self__)
             operation = entry.pending = _new_operation(Operation, (kind, self.state.id, place))
-            loop_tasks_of(self.execution).offered[task.id] = operation
+            self._tasks.offered[task.id] = operation
         task.pending = operation
         task.waiting = True
         # It may have been offered as a timer that is over early.
@@ -584,7 +578,7 @@ class LoopTurns:
             # By another thread, since it was chosen from what may come next.
             return
         execution = self.execution
-        offered = loop_tasks_of(execution).offered
+        offered = self._tasks.offered
         if offered:
             offered.pop(entry.task.id, None)
         if self._spinning.matters:
@@ -606,7 +600,7 @@ class LoopTurns:
     def _note_step(self, entry: LoopEntry) -> None:
         """For who takes down what is accessed in which step."""
         execution, task = self.execution, entry.task
-        cause = loop_tasks_of(execution).origin_of(entry.handle).cause
+        cause = self._tasks.origin_of(entry.handle).cause
         awaited = None if entry.pending is None else entry.pending.place
         name = task.name or task.target.rpartition("<locals>.")[2]
         # What a loop does by itself, such as to end a sleep.
@@ -625,3 +619,7 @@ class LoopTurns:
         self._take_called()
         self.loop._ready.extend(entry.handle for entry in self._queue)
         self._queue = ReadyQueue()
+
+    def _let_go(self) -> None:
+        """The execution is over: a loop, which refers to its turns, dies once nobody has it."""
+        del self.loop, self._apart, self._cancelling
