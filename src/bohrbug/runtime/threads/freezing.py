@@ -10,7 +10,9 @@ FREEZES_AFTER = 50
 """Functions that are rewritten before collections no longer look at what was made for that."""
 
 LEARNT_AFTER = 10
-"""Executions after which most is known of a program, so that little more is made that stays."""
+"""Executions after which most is known of a program, so that little more is made that stays.
+
+Not only what was rewritten: also what the first ones that are watched have looked up."""
 
 
 class Freezing:
@@ -43,8 +45,9 @@ class Freezing:
             codes: how many functions are rewritten by now.
             executions: how many there were.
         """
-        fresh = codes - self._codes if self.is_begun else 0
-        return fresh >= FREEZES_AFTER or (fresh > 0 and executions == LEARNT_AFTER)
+        return self.is_begun and (
+            codes - self._codes >= FREEZES_AFTER or executions == LEARNT_AFTER
+        )
 
     def go_on(self, codes: int) -> None:
         """Pass over what has been made since then, too."""
