@@ -14,10 +14,12 @@ be: what one of them allows may come next, and whatever comes rules others out.
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Collection, Container, Iterable, Iterator
 from dataclasses import dataclass
 from enum import Enum
 from typing import Generic, Protocol, TypeVar
+
+from bohrbug.accelerator.plain import plain
 
 LATE_TURNS = 16
 """For so many turns an arrival may be late: a loop that only spins must not starve it."""
@@ -73,6 +75,7 @@ class Entry(Protocol):
 _Entry = TypeVar("_Entry", bound=Entry)
 
 
+@plain
 @dataclass(slots=True)
 class _State(Generic[_Entry]):
     """How far a loop may have come: where the things stand that it is to run.
@@ -201,13 +204,14 @@ class ReadyQueue(Generic[_Entry]):
         for state in self._states:
             state.following.append(entry)
 
-    def begin_turn(self, arrived: Iterable[_Entry]) -> None:
+    def begin_turn(self, arrived: Collection[_Entry]) -> None:
         """Begin a turn with what was called for during the last one.
 
         Parameters:
             arrived: what has arrived since, in the order in which the loop would take it.
         """
-        self.arrive(arrived)
+        if arrived:
+            self.arrive(arrived)
         self._number += 1
         self._keep([state.ended() for state in self._states])
         self._delay()

@@ -104,6 +104,7 @@ class LoopTasks:
         have_company: coroutines of several tasks have not ended at one time.
         has_cancelled: one was cancelled by choice, see :mod:`.cancelling`.
         of_trio: the tasks of trio among them.
+        origins: what is known of handles, by their ids; see :meth:`origin_of`.
         offered: what could have come next, by the task whose step it is, and has not run yet: it
             was late, or a timer that could have been over early.  Who cancels it, withdraws it.
     """
@@ -117,7 +118,7 @@ class LoopTasks:
         self.offered: dict[TaskId, Operation] = {}
         self._of_loops: set[TaskId] = set()
         self._number = 0
-        self._origins: dict[int, Origin] = {}
+        self.origins: dict[int, Origin] = {}
         self._of_asyncio: dict[int, tuple[ref[Any], Task]] = {}
         self.of_trio = TrioTasks(self.make)
         self._let_go: list[Callable[[], None]] = []
@@ -161,7 +162,7 @@ class LoopTasks:
                 order = Order.ARRIVAL
         else:
             function = _function_of(callback)
-            code = _code_of(callback)
+            code = _code_in(function)
             is_own = code is not None and is_of_loop(getattr(function, "__globals__", _NOTHING))
             # What asyncio calls by itself is of no interest, but who has set a timer is.
             is_hidden = is_own and not hasattr(type(handle), "_when")
@@ -171,7 +172,7 @@ class LoopTasks:
             task.target = code.co_qualname if code else _name_in_c(callback)
         log = execution.access_log
         cause = None if log is None else log.cause_of_call(frame)
-        self._origins[id(handle)] = Origin(task, owner is not None, order, self._number, cause)
+        self.origins[id(handle)] = Origin(task, owner is not None, order, self._number, cause)
         self._number += 1
 
     def known(self, asyncio_task: Any) -> Task | None:
@@ -181,10 +182,10 @@ class LoopTasks:
 
     def origin_of(self, handle: Any) -> Origin:
         """What is known of a handle; one that was made out of control has its loop's thread."""
-        found = self._origins.get(id(handle))
+        found = self.origins.get(id(handle))
         if found is None:
             self.handle_made(handle, handle._callback, sys._getframe(1))
-            found = self._origins[id(handle)]
+            found = self.origins[id(handle)]
         return found
 
     def is_of_program(self, task: Task) -> bool:
@@ -395,7 +396,11 @@ def _function_of(callback: Any) -> Any:
 
 
 def _code_of(callback: Any) -> CodeType | None:
-    code = getattr(_function_of(callback), "__code__", None)
+    return _code_in(_function_of(callback))
+
+
+def _code_in(function: Any) -> CodeType | None:
+    code = getattr(function, "__code__", None)
     return code if isinstance(code, CodeType) else None
 
 

@@ -191,11 +191,11 @@ class LoopTurns:
         if seconds == 0:
             if self._spinning.turns() and loop._scheduled:
                 self._let_time_pass()
-            events = self._seen(self._watched())
+            arrived = self._look_for_arrivals()
         else:
             self._spinning.pauses()
-            events = self._wait(seconds)
-        self._queue.begin_turn([*self._ready(events), *self._timers()])
+            arrived = [*self._ready(self._wait(seconds)), *self._timers()]
+        self._queue.begin_turn(arrived)
         self._is_beginning = True
 
     def _look_for_arrivals(self, taken: LoopEntry | None = None) -> list[LoopEntry]:
@@ -216,17 +216,17 @@ class LoopTurns:
             counts: what only counts is run at once: nobody sees when, and it is part of the step
                 that has called for it.
         """
-        ready = self.loop._ready
-        if not ready:
-            return
-        origin_of = self._tasks.origin_of
+        ready, tasks, queue = self.loop._ready, self._tasks, self._queue
         while ready:
             handle = ready.popleft()
-            if counts and not handle._cancelled and only_counts(handle):
-                handle._run()
-                continue
-            origin = origin_of(handle)
-            self._queue.call(LoopEntry(handle, origin.task, origin.goes_on, origin.order))
+            origin = tasks.origins.get(id(handle))
+            if counts and not (origin is not None and origin.goes_on):
+                if not handle._cancelled and only_counts(handle):
+                    handle._run()
+                    continue
+            if origin is None:
+                origin = tasks.origin_of(handle)
+            queue.call(LoopEntry(handle, origin.task, origin.goes_on, origin.order))
 
     def _seconds_to_wait(self) -> float | None:
         loop = self.loop
