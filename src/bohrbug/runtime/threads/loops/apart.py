@@ -127,7 +127,7 @@ class Apart:
         if not self.names:
             self.names = frozenset(vars(self._loop))
         try:
-            self._running = self.new_reach([handle])
+            self._running = self.new_reach([handle], {})
         except OutOfBounds:
             self._in_vain += 1
 
@@ -173,13 +173,17 @@ class Apart:
         self._joins.clear()
         self._constants.clear()
 
-    def new_reach(self, roots: Iterable[Any]) -> Reach:
+    def new_reach(self, roots: Iterable[Any], known_joins: dict[int, Join]) -> Reach:
         """What can be got to from some objects.
+
+        Parameters:
+            roots: these objects.
+            known_joins: see :func:`.joined_by`.
 
         Raises:
             OutOfBounds: that may be anything.
         """
-        reach = Reach(self._loop, self._execution.original)
+        reach = Reach(self._loop, self._execution.original, known_joins)
         reach.add(roots)
         return reach
 
@@ -307,7 +311,8 @@ class _Groups:
         self._entries = entries
         self._timers = timers
         handles = [entry.handle for entry in entries] + timers
-        self._reaches = [apart.new_reach([handle]) for handle in handles]
+        self._known_joins: dict[int, Join] = {}
+        self._reaches = [apart.new_reach([handle], self._known_joins) for handle in handles]
         if running is not None:
             self._reaches.append(running)
         self._behind: dict[int, Reach] = {}
@@ -363,7 +368,9 @@ class _Groups:
         """What is within reach of who waits for several tasks together."""
         found = self._behind.get(id(join.target))
         if found is None:
-            found = self._behind[id(join.target)] = self._apart.new_reach([join.target])
+            found = self._behind[id(join.target)] = self._apart.new_reach(
+                [join.target], self._known_joins
+            )
         return found
 
     def _group_of(self, number: int) -> tuple[set[int], list[Reach]] | None:
@@ -379,9 +386,13 @@ class _Groups:
                     members.add(other)
                     reaches.append(reach)
                     is_growing = True
+            asked: set[int] = set()
             for reach in [*reaches]:
                 for join in reach.joins:
-                    if id(join.target) in passed or not _has_all(reaches, join):
+                    if id(join.target) in passed or id(join.target) in asked:
+                        continue
+                    asked.add(id(join.target))
+                    if not _has_all(reaches, join):
                         continue
                     passed.add(id(join.target))
                     reaches.append(self._behind_join(join))
@@ -401,15 +412,18 @@ class _Groups:
     def _stays_apart(self, members: set[int], own: list[Reach]) -> bool:
         """Whether nothing that the other groups come to, without this one, gets in its way."""
         others = [reach for number, reach in enumerate(self._reaches) if number not in members]
+        # Also those that wait for one of ours: each of a thousand tasks may be part of one join.
         passed: set[int] = set()
         is_growing = True
         while is_growing:
             is_growing = False
             for reach in [*others]:
                 for join in reach.joins:
-                    if id(join.target) in passed or _has_one(own, join):
+                    if id(join.target) in passed:
                         continue
                     passed.add(id(join.target))
+                    if _has_one(own, join):
+                        continue
                     others.append(self._behind_join(join))
                     is_growing = True
         if any(reach.meets(each) for reach in others for each in own):

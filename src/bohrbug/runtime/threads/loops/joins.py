@@ -23,11 +23,13 @@ class Join(NamedTuple):
     is_tolerant: bool
 
 
-def joined_by(callback: Any) -> Join | None:
+def joined_by(callback: Any, known_joins: dict[int, Join]) -> Join | None:
     """The join that a callback of a future is part of, if it is one.
 
     Parameters:
         callback: of asyncio's, that is told of the end of the future.
+        known_joins: those that were met at this moment, by the identities of their targets: each of
+            a thousand tasks may be part of the same.
     """
     if type(callback) is not FunctionType and type(callback) is not MethodType:
         # Others could run code of the program when they are asked what they are.
@@ -37,7 +39,8 @@ def joined_by(callback: Any) -> Join | None:
         outer = known["outer"]
         if outer is None or outer.done():
             return None
-        return _join(outer, known["children"], bool(known["return_exceptions"]))
+        is_tolerant = bool(known["return_exceptions"])
+        return _join(outer, known["children"], is_tolerant, known_joins)
     if is_of_group(callback):
         group: Any = callback.__self__  # type: ignore[union-attr]
         waiter = group._on_completed_fut
@@ -48,9 +51,13 @@ def joined_by(callback: Any) -> Join | None:
             or group._aborting
         ):
             return None
-        return _join(waiter, group._tasks, False)
+        return _join(waiter, group._tasks, False, known_joins)
     return None
 
 
-def _join(target: Any, children: Any, is_tolerant: bool) -> Join:
-    return Join(target, tuple(child for child in children if not child.done()), is_tolerant)
+def _join(target: Any, children: Any, is_tolerant: bool, known_joins: dict[int, Join]) -> Join:
+    found = known_joins.get(id(target))
+    if found is None:
+        left = tuple(child for child in children if not child.done())
+        found = known_joins[id(target)] = Join(target, left, is_tolerant)
+    return found

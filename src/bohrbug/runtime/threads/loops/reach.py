@@ -137,6 +137,7 @@ class Reach:
     Parameters:
         loop: the event loop that runs them.
         original: from code that was rewritten to what it was before.
+        known_joins: see :func:`.joined_by`.
 
     Attributes:
         seen: the objects that were looked at, by their identities.
@@ -150,8 +151,11 @@ class Reach:
         tells_time: what happens may depend on how much time has passed.
     """
 
-    def __init__(self, loop: Any, original: Callable[[CodeType], CodeType]) -> None:
+    def __init__(
+        self, loop: Any, original: Callable[[CodeType], CodeType], known_joins: dict[int, Join]
+    ) -> None:
         self._loop = loop
+        self._known_joins = known_joins
         self._original = original
         self.seen: dict[int, Any] = {}
         self.changed: set[int] = set()
@@ -280,7 +284,7 @@ class Reach:
             raise OutOfBounds
         if not value.done():
             for callback, _ in value._callbacks or ():
-                join = joined_by(callback)
+                join = joined_by(callback, self._known_joins)
                 if join is None:
                     self._waiting.append(callback)
                 else:
@@ -467,11 +471,13 @@ def _tells_of_its_end(value: Any) -> bool:
 
     Whoever looks into one of these gets to weak references, which are out of bounds.
     """
-    return any(
+    references = getweakrefs(value)
+    # Most have none.
+    return bool(references) and any(
         not isinstance(each, (OwnReference, Owner))
         and each.__callback__ is not None
         and not _is_harmless(each.__callback__)
-        for each in getweakrefs(value)
+        for each in references
     )
 
 

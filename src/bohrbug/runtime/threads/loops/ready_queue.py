@@ -235,18 +235,12 @@ class ReadyQueue(Generic[_Entry]):
     @property
     def may_end(self) -> bool:
         """Whether the turn may end, and another one begin, before anything else runs."""
-        for state in self._states:
-            if state.may_end():
-                return True
-        return False
+        return any(state.may_end() for state in self._states)
 
     @property
     def is_over(self) -> bool:
         """Whether nothing is left of the turn."""
-        for state in self._states:
-            if state.turn:
-                return False
-        return True
+        return not any(state.turn for state in self._states)
 
     @property
     def first(self) -> _Entry | None:

@@ -220,10 +220,10 @@ class LoopTurns:
         while ready:
             handle = ready.popleft()
             origin = tasks.origins.get(id(handle))
-            if counts and not (origin is not None and origin.goes_on):
-                if not handle._cancelled and only_counts(handle):
-                    handle._run()
-                    continue
+            is_step = origin is not None and origin.goes_on
+            if counts and not is_step and not handle._cancelled and only_counts(handle):
+                handle._run()
+                continue
             if origin is None:
                 origin = tasks.origin_of(handle)
             queue.call(LoopEntry(handle, origin.task, origin.goes_on, origin.order))
