@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import gc
 from collections.abc import Iterator
-from types import AsyncGeneratorType, CodeType, FrameType
+from types import AsyncGeneratorType, CodeType, CoroutineType, FrameType, GeneratorType
 from typing import Any
 
 Place = tuple[CodeType, int]
@@ -21,15 +21,24 @@ _LIBRARIES = (*_LOOPS, "trio.", "outcome.", "anyio.", "contextlib")
 def coroutines_of(coroutine: Any) -> Iterator[tuple[Any, FrameType]]:
     """A coroutine that waits, what it awaits, and so on, each with its frame."""
     while coroutine is not None:
-        frame = frame_of(coroutine)
+        # Most are of the first of these types, and the innermost of the second.
+        if type(coroutine) is CoroutineType:
+            frame = coroutine.cr_frame
+        elif type(coroutine) is GeneratorType:
+            frame = coroutine.gi_frame
+        else:
+            frame = frame_of(coroutine)
         if frame is None:
             return
         yield coroutine, frame
-        coroutine = (
-            getattr(coroutine, "cr_await", None)
-            or getattr(coroutine, "gi_yieldfrom", None)
-            or getattr(coroutine, "ag_await", None)
-        )
+        if type(coroutine) is CoroutineType:
+            coroutine = coroutine.cr_await
+        else:
+            coroutine = (
+                getattr(coroutine, "cr_await", None)
+                or getattr(coroutine, "gi_yieldfrom", None)
+                or getattr(coroutine, "ag_await", None)
+            )
         while type(coroutine).__name__ in _STAND_FOR_OTHERS:
             coroutine = _stands_for(coroutine)
 

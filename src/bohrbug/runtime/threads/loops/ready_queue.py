@@ -297,14 +297,12 @@ class ReadyQueue(Generic[_Entry]):
             entry: one of those that may.
             may_end: see :meth:`next_ones`.
         """
-        self.run()
-        if entry.is_cancelled():
-            # By another thread, since it was chosen: it does not run.
-            return False
-        if len(self._states) == 1 and entry.order is Order.FIFO:
-            turn = self._states[0].turn
+        if len(self._states) == 1 and entry.order is Order.FIFO and not entry.is_cancelled():
+            state = self._states[0]
+            turn = state.turn
             if turn and turn[0] is entry:
                 # Most steps: however many there are, only the first one is looked at.
+                state.is_new = False
                 del turn[0]
                 while turn and turn[0].is_cancelled():
                     del turn[0]
@@ -312,6 +310,10 @@ class ReadyQueue(Generic[_Entry]):
                     self._number += 1
                     self._delay()
                 return False
+        self.run()
+        if entry.is_cancelled():
+            # By another thread, since it was chosen: it does not run.
+            return False
         staying, ending = self._states_after(entry, may_end)
         if entry.order is Order.TIMER:
             for each in staying[0] if staying else ending[0]:
