@@ -22,9 +22,6 @@ class Entry:
     since: int = 0
     deadline: object = None
 
-    def is_cancelled(self) -> bool:
-        return self.cancelled
-
 
 def arrival(name: str) -> Entry:
     return Entry(name, Order.ARRIVAL)

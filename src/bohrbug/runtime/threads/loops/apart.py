@@ -89,7 +89,7 @@ class Apart:
             return found, True
         if not self.names:
             self.names = frozenset(vars(self._loop))
-        entries = [entry for entry in queue if not entry.is_cancelled()]
+        entries = [entry for entry in queue if not entry.cancelled]
         timers = [timer for timer in self._loop._scheduled if not timer._cancelled]
         if len(entries) + len(timers) > MOST_GROUPED:
             return found, True
@@ -146,7 +146,7 @@ class Apart:
         looks.made += 1
         try:
             group = _Groups(
-                self, [each for each in queue if not each.is_cancelled()], timers, running
+                self, [each for each in queue if not each.cancelled], timers, running
             ).of_running()
         except OutOfBounds:
             group = None

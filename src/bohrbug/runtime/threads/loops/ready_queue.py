@@ -67,7 +67,8 @@ class Entry(Protocol):
         """
         ...
 
-    def is_cancelled(self) -> bool:
+    @property
+    def cancelled(self) -> bool:
         """Whether it is not to be run any more."""
         ...
 
@@ -99,10 +100,7 @@ class _State(Generic[_Entry]):
 
     def may_end(self) -> bool:
         """Whether all that is left of the turn may be late."""
-        for entry in self.turn:
-            if entry.order is Order.FIFO and not entry.is_cancelled():
-                return False
-        return True
+        return not any(entry.order is Order.FIFO and not entry.cancelled for entry in self.turn)
 
     def may_differ(self) -> bool:
         """Whether the turn may end, and that makes a difference."""
@@ -114,15 +112,13 @@ class _State(Generic[_Entry]):
         What was cancelled is gone then: a loop with nothing else to run has to wait.
         """
         turn = [
-            entry
-            for entry in (*self.following, *self.turn, *self.arrived)
-            if not entry.is_cancelled()
+            entry for entry in (*self.following, *self.turn, *self.arrived) if not entry.cancelled
         ]
         return _State(turn, [], [], is_new=True)
 
     def without(self, entry: _Entry) -> _State[_Entry]:
         """The state once an entry of the turn has run; timers with its deadline come next."""
-        turn = [each for each in self.turn if each is not entry and not each.is_cancelled()]
+        turn = [each for each in self.turn if each is not entry and not each.cancelled]
         if entry.order is Order.TIMER:
             deadline = entry.deadline
             together = [each for each in turn if each.deadline is deadline]
@@ -142,7 +138,7 @@ class _State(Generic[_Entry]):
         """What of the turn may run next."""
         has_timer = False
         for entry in self.turn:
-            if entry.is_cancelled():
+            if entry.cancelled:
                 continue
             if entry.order is Order.FIFO:
                 yield entry
@@ -228,7 +224,7 @@ class ReadyQueue(Generic[_Entry]):
     def has_only_arrivals(self) -> bool:
         """Whether all that is left, and all that follows, may be late."""
         for entry in self._states[0]:
-            if entry.order is Order.FIFO and not entry.is_cancelled():
+            if entry.order is Order.FIFO and not entry.cancelled:
                 return False
         return True
 
@@ -250,7 +246,7 @@ class ReadyQueue(Generic[_Entry]):
         """
         if len(self._states) == 1:
             for entry in self._states[0].turn:
-                if not entry.is_cancelled():
+                if not entry.cancelled:
                     return entry if entry.order is Order.FIFO else None
         return None
 
@@ -297,21 +293,21 @@ class ReadyQueue(Generic[_Entry]):
             entry: one of those that may.
             may_end: see :meth:`next_ones`.
         """
-        if len(self._states) == 1 and entry.order is Order.FIFO and not entry.is_cancelled():
+        if len(self._states) == 1 and entry.order is Order.FIFO and not entry.cancelled:
             state = self._states[0]
             turn = state.turn
             if turn and turn[0] is entry:
                 # Most steps: however many there are, only the first one is looked at.
                 state.is_new = False
                 del turn[0]
-                while turn and turn[0].is_cancelled():
+                while turn and turn[0].cancelled:
                     del turn[0]
                 if entry.place[0] > self._number:
                     self._number += 1
                     self._delay()
                 return False
         self.run()
-        if entry.is_cancelled():
+        if entry.cancelled:
             # By another thread, since it was chosen: it does not run.
             return False
         staying, ending = self._states_after(entry, may_end)
