@@ -89,3 +89,26 @@ def test_a_coroutine_that_was_forgotten_is_still_told_of() -> None:
 
     with pytest.warns(RuntimeWarning, match="'sleep' was never awaited"):
         bohrbug.explore(lambda: asyncio.run(main()), executions=2, seconds=None)
+
+
+def test_a_loop_dies_with_its_execution_and_not_with_a_later_collection() -> None:
+    class Part:
+        def __del__(self) -> None:
+            died.append(1)
+
+    made: list[int] = []
+    died: list[int] = []
+    alive: list[int] = []
+
+    def program() -> None:
+        async def main() -> None:
+            vars(asyncio.get_running_loop())["part"] = Part()
+            made.append(1)
+            await asyncio.gather(asyncio.sleep(0), asyncio.sleep(0.01))
+
+        alive.append(len(made) - len(died))
+        asyncio.run(main())
+
+    bohrbug.explore(program, level="sync", strategy="random", executions=20, keep_going=True)
+    assert len(alive) >= 20
+    assert not any(alive)
