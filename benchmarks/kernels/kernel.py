@@ -13,7 +13,7 @@ class Kernel:
     Parameters:
         upstream: the project and the number of its issue or pull request, as in GoBench.
         kind: what kind of bug it is.
-        program: the program; with ``fixed``, mended as its project did.
+        program: the program; with ``fixed``, mended after the idea of its project.
     """
 
     upstream: str

@@ -6,6 +6,7 @@ import asyncio
 import gc
 import sys
 import threading
+import weakref
 from collections.abc import Callable
 
 import pytest
@@ -112,3 +113,24 @@ def test_a_loop_dies_with_its_execution_and_not_with_a_later_collection() -> Non
     bohrbug.explore(program, level="sync", strategy="random", executions=20, keep_going=True)
     assert len(alive) >= 20
     assert not any(alive)
+
+
+def test_a_loop_that_the_program_lets_go_of_dies_in_the_execution() -> None:
+    class Part:
+        """Something that the loop has."""
+
+    died: list[bool] = []
+
+    def program() -> None:
+        loop = asyncio.new_event_loop()
+        vars(loop)["part"] = part = Part()
+        loop.run_until_complete(asyncio.sleep(0))
+        loop.close()
+        reference = weakref.ref(part)
+        del loop, part
+        gc.collect()
+        died.append(reference() is None)
+
+    bohrbug.explore(program, executions=3, seconds=None)
+    assert died
+    assert all(died)

@@ -9,12 +9,11 @@ from __future__ import annotations
 
 import functools
 import sys
-from collections.abc import Callable
 from contextlib import suppress
 from math import inf
 from operator import attrgetter
 from types import CodeType, FrameType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 from weakref import ref
 
 from bohrbug.accelerator.plain import plain
@@ -95,6 +94,14 @@ class LoopEntry:
     )
 
 
+class Turns(Protocol):
+    """Those of a loop, which it refers to, and they to it."""
+
+    def let_go(self) -> None:
+        """Drop references back to the loop."""
+        ...
+
+
 class LoopTasks:
     """The tasks that the event loops of one execution run.
 
@@ -123,17 +130,20 @@ class LoopTasks:
         self.origins: dict[int, Origin] = {}
         self._of_asyncio: dict[int, tuple[ref[Any], Task]] = {}
         self.of_trio = TrioTasks(self.make)
-        self._let_go: list[Callable[[], None]] = []
+        # Weakly: the program may let go of a loop, which then dies at once.
+        self._turns: list[ref[Turns]] = []
 
-    def when_let_go(self, call: Callable[[], None]) -> None:
-        """Call something once the execution is over."""
-        self._let_go.append(call)
+    def note_turns(self, turns: Turns) -> None:
+        """A loop turns under control; its turns are to be let go of once the execution is over."""
+        self._turns.append(ref(turns))
 
     def let_go(self) -> None:
         """Drop references back to what refers to this, see :meth:`.Execution.let_go`."""
-        for call in self._let_go:
-            call()
-        self._let_go.clear()
+        for reference in self._turns:
+            turns = reference()
+            if turns is not None:
+                turns.let_go()
+        self._turns.clear()
         del self.of_trio
 
     def handle_made(self, handle: Any, callback: Any, frame: FrameType) -> None:

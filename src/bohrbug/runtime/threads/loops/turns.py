@@ -82,6 +82,7 @@ class LoopTurns:
     """
 
     __slots__ = (
+        "__weakref__",
         "_apart",
         "_bound",
         "_cancelling",
@@ -115,7 +116,7 @@ class LoopTurns:
         self._queue: ReadyQueue[LoopEntry] = ReadyQueue()
         self._thread = LoopThread(execution, state)
         self._tasks = loop_tasks_of(execution)
-        self._tasks.when_let_go(self._let_go)
+        self._tasks.note_turns(self)
         # The tasks that the thread of the loop has run.
         self._bound: list[Task] = []
         # Between two steps: what may come next; another thread may add to it.
@@ -620,6 +621,6 @@ class LoopTurns:
         self.loop._ready.extend(entry.handle for entry in self._queue)
         self._queue = ReadyQueue()
 
-    def _let_go(self) -> None:
+    def let_go(self) -> None:
         """The execution is over: a loop, which refers to its turns, dies once nobody has it."""
         del self.loop, self._apart, self._cancelling
