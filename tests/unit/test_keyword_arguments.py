@@ -46,6 +46,8 @@ OF_LISTS: dict[str, Use] = {
     "deque": lambda numbers: len(collections.deque(iterable=numbers)),
     "permutations": lambda numbers: len(list(itertools.permutations(iterable=numbers, r=1))),
     "pickle": lambda numbers: pickle.dumps(obj=numbers),
+    "pickle into a file": lambda numbers: pickle.dump(numbers, file=io.BytesIO()),
+    "pickle into a file, by keyword": lambda numbers: pickle.dump(obj=numbers, file=io.BytesIO()),
     "pickle, **": pickled,
     "print, **": printed,
     "sorted, **": in_order_of,
@@ -145,3 +147,13 @@ def test_what_is_given_by_stars_is_not_used_up() -> None:
 
     explore(program, executions=3)
     assert set(written) == {"1-2-3\n"}
+
+
+def test_the_file_that_something_is_written_to_may_be_given_by_keyword() -> None:
+    def test() -> None:
+        file = io.BytesIO()
+        together(lambda: pickle.dump(1, file=file), lambda: pickle.dump(obj=2, file=file))
+        if pickle.loads(file.getvalue()) != 1:
+            raise LookupError
+
+    assert explore(test).failures

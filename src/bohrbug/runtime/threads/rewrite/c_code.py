@@ -146,6 +146,17 @@ def call_with_file(callable_: Any, file: Any, place: Place) -> None:
         actions.print_to(file, place)
 
 
+def call_with_one_and_file(callable_: Any, first: Any, file: Any, place: Place) -> None:
+    """The same, with one more argument: ``print(text, file=file)``, or ``pickle.dump``."""
+    if callable_ is print or not tell.active:
+        further_argument(callable_, first, place)
+        call_with_file(callable_, file, place)
+        return
+    halfway.end_here()
+    if CALLED[type(callable_)]:
+        call(callable_, (first, file), place)
+
+
 def call_in_folder(callable_: Any, *given: Any) -> None:
     """``callable_`` is about to be called with paths in folders of which it is given descriptors.
 

@@ -80,9 +80,10 @@ def call_function(into: Rewriting, index: int, instruction: Instruction, stack: 
         numbers = [keywords.index("file"), keywords.index("mode")]
         hook = c_code.call2
     elif "file" in keywords:
-        # Of "print", or of "open" that reads.
-        numbers = [positional + keywords.index("file")]
-        hook = c_code.call_with_file
+        # Of "print", of "open" that reads, or of "pickle.dump".
+        has_one = positional == 1 or (not positional and bool(numbers))
+        numbers = [*(numbers[:1] if has_one else ()), positional + keywords.index("file")]
+        hook = c_code.call_with_one_and_file if has_one else c_code.call_with_file
     depths = tuple(top - (bottom + 2 + number) for number in numbers)
     place = into.place(instruction)
     for number in range(count):
