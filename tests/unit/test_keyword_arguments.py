@@ -31,6 +31,11 @@ def pickled(numbers: list[int]) -> bytes:
     return pickle.dumps(**options)
 
 
+def pickled_into(file: io.BytesIO, numbers: list[int]) -> bytes:
+    pickle.dump(numbers, file=file)
+    return file.getvalue()
+
+
 def repeated_in_place(numbers: list[int]) -> int:
     same = numbers
     same *= 1
@@ -46,8 +51,7 @@ OF_LISTS: dict[str, Use] = {
     "deque": lambda numbers: len(collections.deque(iterable=numbers)),
     "permutations": lambda numbers: len(list(itertools.permutations(iterable=numbers, r=1))),
     "pickle": lambda numbers: pickle.dumps(obj=numbers),
-    "pickle into a file": lambda numbers: pickle.dump(numbers, file=io.BytesIO()),
-    "pickle into a file, by keyword": lambda numbers: pickle.dump(obj=numbers, file=io.BytesIO()),
+    "pickle into a file": lambda numbers: pickled_into(io.BytesIO(), numbers),
     "pickle, **": pickled,
     "print, **": printed,
     "sorted, **": in_order_of,

@@ -136,42 +136,6 @@ def _end_interval() -> None:
     halfway.end(sys._getframe(1))
 
 
-def call_with_file(callable_: Any, file: Any, place: Place) -> None:
-    """``callable_`` is about to be called with a keyword argument ``file``."""
-    halfway.end_here()
-    if callable_ is not print:
-        if tell.active and CALLED[type(callable_)]:
-            call(callable_, (file,), place)
-    elif file is not None and tell.active:
-        actions.print_to(file, place)
-
-
-def call_with_one_and_file(callable_: Any, first: Any, file: Any, place: Place) -> None:
-    """The same, with one more argument: ``print(text, file=file)``, or ``pickle.dump``."""
-    if callable_ is print or not tell.active:
-        further_argument(callable_, first, place)
-        call_with_file(callable_, file, place)
-        return
-    halfway.end_here()
-    if CALLED[type(callable_)]:
-        call(callable_, (first, file), place)
-
-
-def call_in_folder(callable_: Any, *given: Any) -> None:
-    """``callable_`` is about to be called with paths in folders of which it is given descriptors.
-
-    Parameters:
-        callable_: such as ``os.open``.
-        given: at most two arguments, a descriptor for each of them or ``None``, and the place.
-    """
-    halfway.end_here()
-    *both, place = given
-    if tell.active and CALLED[type(callable_)]:
-        count = _length(both) // 2
-        paths = [files.in_folder(both[count + at], both[at]) for at in range(count)]
-        call(callable_, tuple(paths), place)
-
-
 def further_argument(callable_: Any, value: Any, place: Place) -> None:
     """``callable_`` is about to be called with this argument, too: a later one, or by keyword."""
     class_ = type(callable_)

@@ -83,7 +83,11 @@ def call_function(into: Rewriting, index: int, instruction: Instruction, stack: 
         # Of "print", of "open" that reads, or of "pickle.dump".
         has_one = positional == 1 or (not positional and bool(numbers))
         numbers = [*(numbers[:1] if has_one else ()), positional + keywords.index("file")]
-        hook = c_code.call_with_one_and_file if has_one else c_code.call_with_file
+        hook = (
+            keyword_arguments.call_with_one_and_file
+            if has_one
+            else keyword_arguments.call_with_file
+        )
     depths = tuple(top - (bottom + 2 + number) for number in numbers)
     place = into.place(instruction)
     for number in range(count):
@@ -112,7 +116,7 @@ def _tell_call_in_folders(
     count = min(positional, 2)
     # Of the two paths of "symlink" the second is that of a file, and it has a "dir_fd".
     folders = [("src_dir_fd", "dir_fd"), ("dst_dir_fd", "dir_fd")][:count]
-    output = opcodes.begin_call(into.constant(c_code.call_in_folder))
+    output = opcodes.begin_call(into.constant(keyword_arguments.call_in_folder))
     pushed = 2
     for each in (callable_depth, *(depth - number for number in range(count))):
         output += encode_instruction(opcodes.COPY, each + pushed)
