@@ -38,7 +38,12 @@ from bohrbug.runtime.threads.rewrite import (
     unknown,
 )
 from bohrbug.runtime.threads.rewrite.attributes import depends_on_special_methods
-from bohrbug.runtime.threads.rewrite.classes import inherits, order_of, remember_class
+from bohrbug.runtime.threads.rewrite.classes import (
+    inherits,
+    module_of,
+    order_of,
+    remember_class,
+)
 from bohrbug.runtime.threads.rewrite.named import Named
 from bohrbug.runtime.threads.rewrite.place import Place
 
@@ -63,7 +68,9 @@ class _StreamTypes(dict[type, type]):
     def __missing__(self, class_: type) -> type:
         known = (*_BUFFERED, *_IN_MEMORY, TextIOWrapper, FileIO)
         base = next((base for base in order_of(class_) if base in known), class_)
-        found = base if inherits(class_, base, *_ASKED) else class_
+        # What stands for a stream over a pipe is controlled by itself.
+        is_ours = str(module_of(class_)).startswith("bohrbug.")
+        found = base if inherits(class_, base, *_ASKED) and not is_ours else class_
         self[class_] = found
         remember_class(self, class_)
         return found
