@@ -198,10 +198,11 @@ def test_a_class_with_another_way_to_begin_is_left_to_its_function() -> None:
     assert bohrbug.explore(test).verdict.kind is VerdictKind.HOLDS
 
 
-def test_a_partial_calls_its_function() -> None:
+@pytest.mark.parametrize("kind", [functools.partial, staticmethod])
+def test_what_stands_for_a_call_calls_its_function(kind: Any) -> None:
     def test() -> None:
         items: list[int] = []
-        add = derived(functools.partial)(items.append)
+        add = derived(kind)(items.append)
         together(lambda: add(1), lambda: add(2))
         if items != [1, 2]:
             raise LookupError

@@ -314,8 +314,9 @@ def _is_made_by_unknown_code(class_: type) -> bool:
 
 def _called_object(callable_: Any, arguments: tuple[Any, ...], place: Place) -> None:
     """An object that is a function in all but name, as those of Cython, and weak references."""
-    if partials.is_partial(type(callable_)):
-        calls_back.partial(callable_, arguments, place)
+    stands_for_call = partials.called_as(type(callable_))
+    if stands_for_call is not None:
+        calls_back.TELLING[stands_for_call](callable_, arguments, place)
         return
     if issubclass(type(callable_), type):
         _class(callable_, arguments, place)

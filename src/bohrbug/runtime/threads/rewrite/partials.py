@@ -1,4 +1,4 @@
-"""What a ``functools.partial`` calls its function with."""
+"""Objects that stand for the call of a function, and what a ``functools.partial`` calls it with."""
 
 from __future__ import annotations
 
@@ -11,12 +11,17 @@ from bohrbug.runtime.threads.rewrite.classes import inherits
 _PLACEHOLDER: object = getattr(functools, "Placeholder", object())
 
 
+def called_as(class_: type) -> type | None:
+    """The class in C as whose objects those of a class are called, be it by a class in Python."""
+    for base in (functools.partial, staticmethod):
+        if issubclass(class_, base) and inherits(class_, base, "__call__"):
+            return base
+    return None
+
+
 def is_partial(class_: type) -> bool:
-    """Whether objects of a class are called as partials are, be it by a class in Python."""
-    partial = functools.partial
-    return class_ is partial or (
-        issubclass(class_, partial) and inherits(class_, partial, "__call__")
-    )
+    """Whether objects of a class are called as partials are."""
+    return called_as(class_) is functools.partial
 
 
 def arguments(kept: tuple[Any, ...], given: tuple[Any, ...]) -> tuple[Any, ...]:

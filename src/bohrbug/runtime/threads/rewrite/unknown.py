@@ -96,7 +96,7 @@ class _Called(dict[type, bool]):
         else:
             in_c = (
                 class_ in table.CALLABLE_TYPES
-                or partials.is_partial(class_)
+                or partials.called_as(class_) is not None
                 or (issubclass(class_, type) and inherits(class_, type, "__call__"))
             )
             answer = in_c or CALLED_OBJECTS[class_]
