@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import subprocess
 import sys
 import threading
 import weakref
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
 import bohrbug
+
+PROJECT = Path(__file__).parents[2]
 
 
 def _in_a_daemon_thread() -> None:
@@ -134,3 +138,22 @@ def test_a_loop_that_the_program_lets_go_of_dies_in_the_execution() -> None:
     bohrbug.explore(program, executions=3, seconds=None)
     assert died
     assert all(died)
+
+
+ENDED = """
+import gc
+import bohrbug
+from tests.unit.test_unwound_loops import _in_a_daemon_thread, _stopped_in_a_daemon_thread
+
+for test in (_in_a_daemon_thread, _stopped_in_a_daemon_thread):
+    bohrbug.explore(test, executions=100, seconds=None)
+    gc.collect()
+bohrbug.explore(_stopped_in_a_daemon_thread, executions=300, seconds=None)
+"""
+
+
+def test_a_process_ends_without_a_word_of_loops_that_were_ended() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", ENDED], capture_output=True, text=True, check=True, cwd=PROJECT
+    )
+    assert done.stdout + done.stderr == ""

@@ -31,7 +31,7 @@ from bohrbug.runtime.threads.loops.coroutines import (
 from bohrbug.runtime.threads.loops.ready_queue import Order
 from bohrbug.runtime.threads.loops.references import OwnReference
 from bohrbug.runtime.threads.loops.trio_tasks import TrioTasks
-from bohrbug.runtime.threads.task import Task
+from bohrbug.runtime.threads.task import Task, TaskKilled
 
 if TYPE_CHECKING:
     from bohrbug.runtime.threads.execution import Execution
@@ -236,6 +236,11 @@ class LoopTasks:
                 # What it raises is no news: this is no end that the program would come to.
                 with suppress(BaseException):
                     asyncio_task.get_coro().close()
+        for reference, _ in self._of_asyncio.values():
+            ended = reference()
+            if ended is not None and ended.done() and isinstance(ended._exception, TaskKilled):
+                # Nor is that it was ended, should it live as long as the process.
+                ended._log_traceback = False
 
     def coroutines(self) -> list[tuple[Any, Task]]:
         """Those of the tasks of asyncio and trio that have not ended, each with its task."""
