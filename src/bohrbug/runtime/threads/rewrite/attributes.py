@@ -32,6 +32,7 @@ from types import (
 )
 from typing import Any
 
+from bohrbug.runtime.threads.rewrite import classes
 from bohrbug.runtime.threads.rewrite.classes import (
     FOREIGN,
     MISSING,
@@ -157,6 +158,7 @@ def _forget_answers(name: str) -> None:
     if name in SPECIAL_METHODS:
         STORED_SPECIAL_METHODS.clear()
         STORED_SPECIAL_METHODS.update(_stored_names & SPECIAL_METHODS)
+        classes.forget_classes()
         for cache in _by_special_methods:
             cache.clear()
 

@@ -44,7 +44,7 @@ from bohrbug.runtime.threads.rewrite import families, library_table, parts
 from bohrbug.runtime.threads.rewrite.attributes import depends_on_special_methods
 from bohrbug.runtime.threads.rewrite.classes import (
     FOREIGN,
-    inherits,
+    InC,
     is_written_in_c,
     look_up,
     module_of,
@@ -234,24 +234,13 @@ def _iterator_types() -> dict[type, str]:
 _ITERATORS = _iterator_types()
 
 
-class _IteratorTypes(dict[type, type]):
-    """By class: the one in C of whose iterators it is, be it by a class in Python in between.
+STREAMS = frozenset(
+    {_io.StringIO, _io.BytesIO, _io.TextIOWrapper, _io.FileIO}
+    | {_io.BufferedReader, _io.BufferedWriter, _io.BufferedRandom}
+)
+"""Types of streams, which have a position: whoever uses one changes it."""
 
-    Of all else it is the class itself.
-    """
-
-    def __missing__(self, class_: type) -> type:
-        if _length(self) >= _LIMIT:
-            self.clear()
-        known = (base for base in order_of(class_) if base in _ITERATORS or base in STREAMS)
-        base = next(known, class_)
-        found = base if inherits(class_, base, "__iter__", "__next__") else class_
-        self[class_] = found
-        remember_class(self, class_)
-        return found
-
-
-ITERATOR_TYPES = _IteratorTypes()
+ITERATOR_TYPES = InC({*_ITERATORS, *STREAMS}, "__iter__", "__next__")
 
 
 class _Iterators(dict[type, str | None]):
@@ -271,7 +260,7 @@ class _Iterators(dict[type, str | None]):
 
 
 ITERATORS = _Iterators()
-depends_on_special_methods(ITERATOR_TYPES, ITERATORS)
+depends_on_special_methods(ITERATORS)
 
 # --- Methods -------------------------------------------------------------------------------------
 
@@ -530,13 +519,6 @@ _METHODS: dict[type, dict[str, Effect]] = {
 }
 
 
-STREAMS = frozenset(
-    {_io.StringIO, _io.BytesIO, _io.TextIOWrapper, _io.FileIO}
-    | {_io.BufferedReader, _io.BufferedWriter, _io.BufferedRandom}
-)
-"""Types of streams, which have a position: whoever uses one changes it."""
-
-
 def is_stream(class_: type) -> bool:
     """Whether objects of a class are streams in C, be it by a class in Python in between."""
     return any(base in STREAMS for base in order_of(class_))
@@ -578,5 +560,5 @@ def add_methods(methods: dict[type, dict[str, Effect]]) -> None:
 def forget_classes() -> None:
     """Let go of all classes that were looked at."""
     families.forget_classes()
-    for cache in (ITERATOR_TYPES, ITERATORS, _PLAIN_KEYS, METHODS, FOREIGN):
+    for cache in (ITERATORS, _PLAIN_KEYS, METHODS, FOREIGN):
         cache.clear()

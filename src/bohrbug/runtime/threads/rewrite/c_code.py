@@ -294,7 +294,7 @@ def _class(callable_: Any, arguments: tuple[Any, ...], place: Place) -> None:
         teller(callable_, arguments, place)
     elif made_as is str:
         by_value.read(arguments[:1], place)
-    elif made_as is not None:
+    elif made_as in functions_table.CONSTRUCTORS:
         made_of_items.construct(made_as, arguments, place)
     elif references.MAKES_REFERENCES[callable_]:
         references.make(callable_, arguments, place)
@@ -314,9 +314,9 @@ def _is_made_by_unknown_code(class_: type) -> bool:
 
 def _called_object(callable_: Any, arguments: tuple[Any, ...], place: Place) -> None:
     """An object that is a function in all but name, as those of Cython, and weak references."""
-    stands_for_call = partials.called_as(type(callable_))
-    if stands_for_call is not None:
-        calls_back.TELLING[stands_for_call](callable_, arguments, place)
+    called_as = partials.CALLED_AS[type(callable_)]
+    if called_as in calls_back.TELLING:
+        calls_back.TELLING[called_as](callable_, arguments, place)
         return
     if issubclass(type(callable_), type):
         _class(callable_, arguments, place)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from types import (
     BuiltinFunctionType,
     ClassMethodDescriptorType,
@@ -43,11 +43,6 @@ def look_up(class_: type, name: str) -> Any:
 
 _HEAP_TYPE = 1 << 9
 _flags_of: Callable[[type], int] = type.__dict__["__flags__"].__get__
-
-
-def inherits(class_: type, base: type, *names: str) -> bool:
-    """Whether a class has what its base has under these names."""
-    return all(look_up(class_, name) is look_up(base, name) for name in names)
 
 
 def class_may_change(class_: type) -> bool:
@@ -195,3 +190,38 @@ def _is_value(class_: type) -> bool:
 
 FOREIGN = _IsForeign()
 """By class, see :class:`_IsForeign`."""
+
+
+class InC(dict[type, type]):
+    """By class: the one in C whose methods its objects have, be it by a class in Python in between.
+
+    Of all else it is the class itself; of ours, too, which are controlled by themselves.
+
+    Parameters:
+        known: the classes in C.
+        names: of the methods; who has another one tells of it by itself.
+    """
+
+    def __init__(self, known: Iterable[type], *names: str) -> None:
+        super().__init__()
+        self._known = frozenset(known)
+        self._names = names
+        _all_in_c.append(self)
+
+    def __missing__(self, class_: type) -> type:
+        found = next((base for base in order_of(class_) if base in self._known), class_)
+        is_ours = module_of(class_).startswith("bohrbug.")
+        if is_ours or any(look_up(class_, n) is not look_up(found, n) for n in self._names):
+            found = class_
+        self[class_] = found
+        remember_class(self, class_)
+        return found
+
+
+_all_in_c: list[InC] = []
+
+
+def forget_classes() -> None:
+    """Let go of all classes that were looked at."""
+    for in_c in _all_in_c:
+        in_c.clear()

@@ -37,13 +37,7 @@ from bohrbug.runtime.threads.rewrite import (
     tell,
     unknown,
 )
-from bohrbug.runtime.threads.rewrite.attributes import depends_on_special_methods
-from bohrbug.runtime.threads.rewrite.classes import (
-    inherits,
-    module_of,
-    order_of,
-    remember_class,
-)
+from bohrbug.runtime.threads.rewrite.classes import InC
 from bohrbug.runtime.threads.rewrite.named import Named
 from bohrbug.runtime.threads.rewrite.place import Place
 
@@ -62,27 +56,7 @@ _ASKED = ("buffer", "raw", "name", "closed", "closefd", "fileno", "writable")
 """What is asked of streams here, which must not call functions in Python."""
 
 
-class _StreamTypes(dict[type, type]):
-    """By class: the stream in C that it is, be it by a class in Python; else the class itself."""
-
-    def __missing__(self, class_: type) -> type:
-        known = (*_BUFFERED, *_IN_MEMORY, TextIOWrapper, FileIO)
-        base = next((base for base in order_of(class_) if base in known), class_)
-        # What stands for a stream over a pipe is controlled by itself.
-        is_ours = str(module_of(class_)).startswith("bohrbug.")
-        found = base if inherits(class_, base, *_ASKED) and not is_ours else class_
-        self[class_] = found
-        remember_class(self, class_)
-        return found
-
-
-_STREAM_TYPES = _StreamTypes()
-depends_on_special_methods(_STREAM_TYPES)
-
-
-def forget_classes() -> None:
-    """Let go of all classes that were looked at."""
-    _STREAM_TYPES.clear()
+_STREAM_TYPES = InC((*_BUFFERED, *_IN_MEMORY, TextIOWrapper, FileIO), *_ASKED)
 
 
 _CURRENT_FOLDER = Named("the current folder")

@@ -21,8 +21,7 @@ from bohrbug.runtime.threads.heap import (
 from bohrbug.runtime.threads.rewrite import (
     attributes,
     builtins_table,
-    files,
-    functions_table,
+    classes,
     given_back,
     halfway,
     themselves,
@@ -288,8 +287,7 @@ class Rewriter:
         given_back.forget_classes()
         themselves.forget_classes()
         with_statements.forget_classes()
-        functions_table.forget_classes()
-        files.forget_classes()
+        classes.forget_classes()
 
     def places(self) -> list[Place]:
         """All data accesses in rewritten code."""

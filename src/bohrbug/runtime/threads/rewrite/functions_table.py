@@ -24,8 +24,7 @@ from collections.abc import Callable
 from types import BuiltinFunctionType, ModuleType
 from typing import Any
 
-from bohrbug.runtime.threads.rewrite.attributes import depends_on_special_methods
-from bohrbug.runtime.threads.rewrite.classes import inherits, order_of, remember_class
+from bohrbug.runtime.threads.rewrite.classes import InC
 from bohrbug.runtime.threads.rewrite.effects import (
     ASK_FOR_LENGTH,
     ASK_INTERPRETER,
@@ -95,29 +94,13 @@ CONSTRUCTORS: dict[type, int] = {
 """Classes whose constructors read all items of their arguments from this position on."""
 
 
-class _MadeAs(dict[type, type | None]):
-    """By class: the one in C as whose objects its own are made, be it by a class in Python.
-
-    ``None`` for all that read no items.
-    """
-
-    def __missing__(self, class_: type) -> type | None:
-        base = next((base for base in order_of(class_) if base in CONSTRUCTORS), None)
-        if base is not None and not inherits(class_, base, "__new__", "__init__"):
-            # A function in Python makes them, and tells what it does.
-            base = None
-        self[class_] = base
-        remember_class(self, class_)
-        return base
+MADE_AS = InC(CONSTRUCTORS, "__new__", "__init__")
+"""By class: the one of :data:`CONSTRUCTORS` as whose objects its own are made."""
 
 
-MADE_AS = _MadeAs()
-depends_on_special_methods(MADE_AS)
-
-
-def forget_classes() -> None:
-    """Let go of all classes that were looked at."""
-    MADE_AS.clear()
+def reads_items(class_: type) -> bool:
+    """Whether making an object of a class reads items of what it is made of."""
+    return MADE_AS[class_] in CONSTRUCTORS
 
 
 MADE_OF_PAIRS = frozenset({dict, collections.OrderedDict, collections.defaultdict})

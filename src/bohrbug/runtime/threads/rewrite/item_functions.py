@@ -47,7 +47,7 @@ def is_in_c(function: Any) -> bool:
     class_ = type(function)
     if issubclass(class_, type):
         # Those of most classes only make an object.
-        return functions_table.MADE_AS[function] is not None
+        return functions_table.reads_items(function)
     if class_ is FunctionType or not unknown.CALLED[class_]:
         return False
     return not (class_ is MethodType and type(function.__func__) is FunctionType)

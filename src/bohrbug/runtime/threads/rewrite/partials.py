@@ -5,23 +5,19 @@ from __future__ import annotations
 import functools
 from typing import Any
 
-from bohrbug.runtime.threads.rewrite.classes import inherits
+from bohrbug.runtime.threads.rewrite.classes import InC
 
 # Python 3.14 on: stands for an argument that the call of a partial gives.
 _PLACEHOLDER: object = getattr(functools, "Placeholder", object())
 
 
-def called_as(class_: type) -> type | None:
-    """The class in C as whose objects those of a class are called, be it by a class in Python."""
-    for base in (functools.partial, staticmethod):
-        if issubclass(class_, base) and inherits(class_, base, "__call__"):
-            return base
-    return None
+CALLED_AS = InC((functools.partial, staticmethod), "__call__")
+"""By class: the one in C as whose objects its own are called."""
 
 
 def is_partial(class_: type) -> bool:
     """Whether objects of a class are called as partials are."""
-    return called_as(class_) is functools.partial
+    return CALLED_AS[class_] is functools.partial
 
 
 def arguments(kept: tuple[Any, ...], given: tuple[Any, ...]) -> tuple[Any, ...]:

@@ -24,7 +24,7 @@ from bohrbug.runtime.threads.rewrite.attributes import (
 )
 from bohrbug.runtime.threads.rewrite.classes import FOREIGN
 from bohrbug.runtime.threads.rewrite.codec import Instruction, encode_instruction
-from bohrbug.runtime.threads.rewrite.functions_table import MADE_AS
+from bohrbug.runtime.threads.rewrite.functions_table import reads_items
 from bohrbug.runtime.threads.rewrite.producers import Producer
 from bohrbug.runtime.threads.rewrite.rewriting import Rewriting
 
@@ -213,7 +213,7 @@ def _is_python_global(into: Rewriting, name: str) -> bool:
         or (
             issubclass(type(value), type)
             and not issubclass(value, type)
-            and MADE_AS[value] is None
+            and not reads_items(value)
             and not STORED_SPECIAL_METHODS
             and not issubclass(value, ReferenceType)
             and not FOREIGN[value]

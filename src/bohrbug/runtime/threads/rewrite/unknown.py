@@ -24,7 +24,7 @@ from bohrbug.runtime.threads.rewrite.classes import (
     FOREIGN,
     KNOWN_MODULES,
     MISSING,
-    inherits,
+    InC,
     look_up,
     module_of,
     remember_class,
@@ -87,6 +87,10 @@ class _IsLikeAFunction(dict[type, bool]):
 IS_LIKE_A_FUNCTION = _IsLikeAFunction()
 
 
+METACLASSES = InC((type,), "__call__")
+"""By metaclass: ``type``, where its classes are called as those of that are."""
+
+
 class _Called(dict[type, bool]):
     """Whether something is to be told of the call of an object of a class."""
 
@@ -94,11 +98,7 @@ class _Called(dict[type, bool]):
         if class_ is FunctionType:
             answer = stores_parts_of_functions()
         else:
-            in_c = (
-                class_ in table.CALLABLE_TYPES
-                or partials.called_as(class_) is not None
-                or (issubclass(class_, type) and inherits(class_, type, "__call__"))
-            )
+            in_c = partials.CALLED_AS[class_] in table.CALLABLE_TYPES or METACLASSES[class_] is type
             answer = in_c or CALLED_OBJECTS[class_]
         self[class_] = answer
         remember_class(self, class_)
