@@ -22,6 +22,7 @@ import pytest
 import bohrbug
 from bohrbug.exploration.verdicts import VerdictKind
 from bohrbug.runtime.threads.rewrite.delegates import may_be_exchanged
+from bohrbug.runtime.threads.rewrite.functions_table import reads_items
 from tests.programs.together import together
 
 
@@ -239,6 +240,15 @@ def test_special_methods_that_others_get_hide_nothing() -> None:
             raise LookupError
 
     assert fails(test)
+
+
+def test_a_class_with_a_function_of_its_own_is_not_taken_for_one_in_c() -> None:
+    class Lazy(list[int]):
+        def __init__(self, items: list[int]) -> None:
+            self.items = items
+
+    assert reads_items(List)
+    assert not reads_items(Lazy)
 
 
 def test_what_a_class_has_stays_where_nothing_can_be_set_on_it() -> None:
