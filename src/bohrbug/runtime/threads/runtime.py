@@ -407,16 +407,15 @@ class ThreadsRuntime:
             tasks = trace.task_count
         self._has_company = execution.loops is not None and execution.loops.have_company
         execution.let_go()
+        # Operations conflict now that did not before.
+        changes = len(self._shared.namespaces) + attributes.new_on_classes() - namespaces
         return Executed(
             trace,
             tasks,
-            points,
-            # Operations conflict now that did not before.
-            0
-            if self._forgets_names
-            else len(self._shared.namespaces) + attributes.new_on_classes() - namespaces,
-            bool(points),
-            self._instrumentation.all_tell,
+            found=points,
+            changes=0 if self._forgets_names else changes,
+            has_learned=bool(points),
+            saw_all=self._instrumentation.all_tell,
             free_threaded_only_steps=tuple(execution.free_threaded_only_steps),
             nudged=execution.nudged,
         )
@@ -509,6 +508,7 @@ class ThreadsRuntime:
         try:
             return execution.run(self.function)
         finally:
+            # Before anything else, as all that follows calls built-in functions.
             replaced_builtins.put_back()
             if self._discovery.is_entered:
                 self._discovery.listen(False)
