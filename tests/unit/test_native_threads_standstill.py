@@ -9,6 +9,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from types import FrameType
+from typing import Any
 
 import pytest
 
@@ -16,15 +17,34 @@ from bohrbug.live.native_threads.standstill import LOOK_EVERY, Standstill, waits
 
 forever = threading.Event()
 
+ends: list[Callable[[], object]] = []
+"""What lets the threads of these tests go on after them: else the deadlocks of other tests in this
+process, of programs under control, would wait for help from a thread outside."""
+
 
 def held() -> threading.Lock:
-    """A lock that nobody will release.
+    """A lock that nobody releases while a test lasts.
 
     Made anew: one that is there when another test takes control becomes one of ours.
     """
     lock = threading.Lock()
     lock.acquire()
+    ends.append(lock.release)
     return lock
+
+
+def unset() -> threading.Event:
+    """An event that nobody sets while a test lasts."""
+    event = threading.Event()
+    ends.append(event.set)
+    return event
+
+
+def empty(make: Callable[[], Any]) -> Any:
+    """A queue into which nobody puts anything while a test lasts."""
+    made = make()
+    ends.append(lambda: made.put(None))
+    return made
 
 
 def _with_statement() -> None:
@@ -44,18 +64,18 @@ WAITING: dict[str, Callable[[], object]] = {
     "acquire": lambda: held().acquire(),
     "acquire, true": lambda: held().acquire(True),
     "acquire, -1": lambda: held().acquire(timeout=-1),
-    "event": lambda: threading.Event().wait(),
-    "queue": lambda: queue.Queue().get(),
-    "simple queue": lambda: queue.SimpleQueue().get(),
+    "event": lambda: unset().wait(),
+    "queue": lambda: empty(queue.Queue).get(),
+    "simple queue": lambda: empty(queue.SimpleQueue).get(),
     "join": lambda: sleeping.join(),
 }
 NOT_WAITING: dict[str, Callable[[], object]] = {
-    "sleep": lambda: time.sleep(20),
+    "sleep": lambda: time.sleep(5),
     "acquire": lambda: held().acquire(True, 20),
     "acquire, by name": lambda: held().acquire(timeout=20),
-    "event": lambda: threading.Event().wait(20),
-    "queue": lambda: queue.Queue().get(timeout=20),
-    "simple queue": lambda: queue.SimpleQueue().get(True, 20),
+    "event": lambda: unset().wait(20),
+    "queue": lambda: empty(queue.Queue).get(timeout=20),
+    "simple queue": lambda: empty(queue.SimpleQueue).get(True, 20),
     "join": lambda: sleeping.join(20),
 }
 
@@ -67,6 +87,9 @@ def a_thread_that_sleeps() -> Iterator[None]:
     sleeping.start()
     yield
     forever.set()
+    for end in ends:
+        end()
+    ends.clear()
 
 
 def frame_of(function: Callable[[], object]) -> FrameType:
