@@ -33,6 +33,7 @@ from bohrbug.model.plan import UniformRandom
 from bohrbug.runtime.policies.in_c import drawing_decider, reference_decider
 from bohrbug.runtime.threads import heap, namespaces, replaced_builtins, thread_functions
 from bohrbug.runtime.threads.locks import lock
+from bohrbug.runtime.threads.rewrite import lives
 
 SOURCES = Path(__file__).parent.parent.parent / "src"
 
@@ -262,6 +263,38 @@ def test_values_are_compared_by_identity_and_order(both_ways: Callable[..., Any]
 
 
 @pytest.mark.skipif(native is None, reason="the accelerator is not in use")
+def test_what_a_change_may_let_go_of_is_found(both_ways: Callable[..., Any]) -> None:
+    known_referents = both_ways(lives, "known_referents")
+    wanted, other = Holder(None), Holder(None)
+    known = {id(wanted): "its life"}
+
+    class WithSlots:
+        __slots__ = ("held",)
+
+    with_slots = WithSlots()
+    with_slots.held = wanted
+    for holder in [
+        [other, wanted],
+        {"key": wanted},
+        {wanted: None},
+        (wanted, 3),
+        Holder(wanted),
+        with_slots,
+        [{"key": wanted}],
+        threading.Thread(target=print, args=(wanted,)),
+    ]:
+        found = known_referents(holder, known)
+        if type(holder) is threading.Thread:
+            # Its arguments are in a tuple in its dict.
+            assert found == []
+        else:
+            assert found == [wanted]
+    assert known_referents([wanted, {"key": wanted}], known) == [wanted, wanted]
+    for holder in [other, [[wanted]], [{"key": [wanted]}], {"key": {"key": {"key": wanted}}}, 3]:
+        assert known_referents(holder, known) == []
+    assert known_referents([wanted], {}) == []
+
+
 def test_bad_arguments_are_refused() -> None:
     for call, arguments in (
         (native.survey, (1, (), (), (), ())),
@@ -275,6 +308,7 @@ def test_bad_arguments_are_refused() -> None:
         (native.chained_states, ({}, (), [], 1)),
         (native.generator_state, (1,)),
         (native.set_generator_state, (random.Random(), b"")),
+        (native.known_referents, ([], [])),
     ):
         with pytest.raises((TypeError, AttributeError, ValueError)):
             call(*arguments)

@@ -266,6 +266,7 @@ PyObject *found_for_type(PyObject *table, PyObject *owner);
 Progress tell_around(PyObject *sink, What what, PyObject *owner, PyObject *key, bool is_write,
                      PyObject *place);
 PyObject *use_sweeping_sink(PyObject *module, PyObject *arguments);
+PyObject *known_referents(PyObject *module, PyObject *arguments);
 PyObject *use_logging_sink(PyObject *module, PyObject *arguments);
 
 /* -- calls.c ---------------------------------------------------------------------- */

@@ -22,8 +22,8 @@ static Slot variables_slots[] = {[OWNERS_OF] = {"owners", 0}, {0}};
 enum { OWNER_TYPE };
 static Slot owner_slots[] = {[OWNER_TYPE] = {"type", 0}, {0}};
 
-static PyTypeObject *sweeping_type, *logging_type, *passing_owner_type;
-static PyObject *touch_type, *outrun, *by_target;
+static PyTypeObject *sweeping_type, *logging_type, *passing_owner_type, *named_type;
+static PyObject *touch_type, *outrun, *by_target, *text_let_go;
 static Py_ssize_t most_touches;
 /* The names of the methods of AccessLog that find variables, by What. */
 static PyObject *text_find[3];
@@ -55,26 +55,89 @@ let_go_of_changed(PyObject *self)
     return result == NULL ? -1 : 0;
 }
 
-/* Common is a read of an object to which nobody refers weakly, and what is only about finalizers. */
+typedef struct {
+    PyObject *known, *found;
+    bool looks_into_dicts;
+} Looking;
+
+static int
+look_at_referent(PyObject *referent, void *argument)
+{
+    Looking *looking = argument;
+    bool is_known = by_identity(looking->known, referent) != NULL;
+    if (is_known ? PyList_Append(looking->found, referent) < 0 : PyErr_Occurred() != NULL)
+        return -1;
+    if (looking->looks_into_dicts && PyDict_CheckExact(referent)) {
+        Looking within = {looking->known, looking->found, false};
+        return Py_TYPE(referent)->tp_traverse(referent, look_at_referent, &within);
+    }
+    return 0;
+}
+
+/* Those of the objects that one refers to whose ids are known, and of those in its dicts. */
+static PyObject *
+referents_among(PyObject *holder, PyObject *known)
+{
+    PyObject *found = PyList_New(0);
+    Looking looking = {known, found, true};
+    if (found != NULL && PyObject_IS_GC(holder) && Py_TYPE(holder)->tp_traverse != NULL &&
+        Py_TYPE(holder)->tp_traverse(holder, look_at_referent, &looking) < 0)
+        Py_CLEAR(found);
+    return found;
+}
+
+PyObject *
+known_referents(PyObject *Py_UNUSED(module), PyObject *arguments)
+{
+    PyObject *holder, *known;
+    if (!PyArg_ParseTuple(arguments, "OO!", &holder, &PyDict_Type, &known))
+        return NULL;
+    return referents_among(holder, known);
+}
+
+/* _SweepingSink._let_go, of an object that does not stand for local variables. */
+static int
+let_go(PyObject *self, PyObject *holder)
+{
+    if (PyDict_GET_SIZE(by_target) == 0)
+        return 0;
+    PyObject *found = referents_among(holder, by_target);
+    if (found == NULL)
+        return -1;
+    bool is_any = PyList_GET_SIZE(found) > 0;
+    Py_DECREF(found);
+    if (!is_any)
+        return 0;
+    PyObject *result = PyObject_CallMethodOneArg(self, text_let_go, holder);
+    Py_XDECREF(result);
+    return result == NULL ? -1 : 0;
+}
+
+/* Common is an access to an object to which nobody refers weakly. */
 static int
 tell_sweeping_sink(PyObject *self, What what, PyObject *owner, PyObject *key, bool is_write,
                    PyObject *place)
 {
     if (nobody_sees())
         return 0;
-    bool is_common =
-        PyList_GET_SIZE(outrun) == 0 &&
-        (PyDict_GET_SIZE(by_target) == 0 ||
-         (!is_write && (what == WHOLE || by_identity(by_target, owner) == NULL)));
+    /* Local variables have been told of by Deaths.drop. */
+    bool are_locals = what == WHOLE && is_write && Py_IS_TYPE(owner, named_type);
+    if (((is_write && !are_locals) || slot_get(self, sweeping_slots[CHANGED]) == Py_True) &&
+        let_go_of_changed(self) < 0)
+        return -1;
+    /* Behind it, as finalizers may make weak references. */
+    bool is_common = PyList_GET_SIZE(outrun) == 0 &&
+                     (PyDict_GET_SIZE(by_target) == 0 ||
+                      (what == WHOLE ? !are_locals : by_identity(by_target, owner) == NULL));
     if (PyErr_Occurred())
         return -1;
     if (!is_common)
         return by_reference(sweeping_fast_paths, self, what, owner, key, is_write, place);
-    if ((is_write || slot_get(self, sweeping_slots[CHANGED]) == Py_True) && let_go_of_changed(self) < 0)
-        return -1;
     if (tell_to(slot_get(self, around_slots[USUAL]), what, owner, key, is_write, place) < 0)
         return -1;
     if (is_write) {
+        if (let_go(self, owner) < 0)
+            return -1;
         /* Other tasks may have run meanwhile. */
         if (slot_get(self, sweeping_slots[CHANGED]) == Py_True && let_go_of_changed(self) < 0)
             return -1;
@@ -234,19 +297,21 @@ whole_method(PyObject *self, PyObject *const *arguments, Py_ssize_t count)
 static FastPath sweeping_fast_paths[4] = METHODS;
 static FastPath logging_fast_paths[4] = METHODS;
 
-/* use_sweeping_sink(_SweepingSink, lives.outrun_lives, lives.lives_by_target) */
+/* use_sweeping_sink(_SweepingSink, lives.outrun_lives, lives.lives_by_target, Named) */
 PyObject *
 use_sweeping_sink(PyObject *Py_UNUSED(module), PyObject *arguments)
 {
-    PyObject *type;
-    if (!PyArg_ParseTuple(arguments, "OO!O!", &type, &PyList_Type, &outrun, &PyDict_Type,
-                          &by_target) ||
+    PyObject *type, *named;
+    if (!PyArg_ParseTuple(arguments, "OO!O!O", &type, &PyList_Type, &outrun, &PyDict_Type,
+                          &by_target, &named) ||
         find_slots(type, around_slots) < 0 || find_slots(type, sweeping_slots) < 0 ||
-        take_over(type, sweeping_fast_paths) < 0)
+        take_over(type, sweeping_fast_paths) < 0 ||
+        (text_let_go = PyUnicode_InternFromString("_let_go")) == NULL)
         return NULL;
     Py_INCREF(outrun);
     Py_INCREF(by_target);
     sweeping_type = (PyTypeObject *)Py_NewRef(type);
+    named_type = (PyTypeObject *)Py_NewRef(named);
     Py_RETURN_NONE;
 }
 

@@ -6,8 +6,8 @@
 static PyObject *intervals, *stored_parts, *called, *by_class, *methods, *functions, *iterators,
     *containers;
 /* Functions in Python for what is not decided here, and words that they use. */
-static PyObject *enter_interval, *leave_interval, *end_interval, *method_in_python, *called_object, *harmless, *plain_write,
-    *over_nothing, *step_into, *advance, *tell_container;
+static PyObject *enter_interval, *leave_interval, *method_in_python, *called_object, *harmless,
+    *plain_write, *over_nothing, *step_into, *advance, *tell_container;
 static PyObject *text_name;
 /* References to an iterator that nobody but the loop over it holds, as seen here. */
 static Py_ssize_t held_by_loop;
@@ -58,15 +58,35 @@ tell_built_in(PyObject *callable, PyObject *place)
     return progress;
 }
 
-/* What the frame that calls a hook has accessed before is over. */
+/* What the frame that calls a hook has accessed before is over; the hook has no frame. */
 bool
 end_what_was_begun(void)
 {
-    if (PyDict_GET_SIZE(intervals) == 0)
+    PyObject *frame;
+    if (PyDict_GET_SIZE(intervals) == 0 || (frame = (PyObject *)PyEval_GetFrame()) == NULL)
         return true;
-    PyObject *ended = PyObject_CallNoArgs(end_interval);
-    Py_XDECREF(ended);
-    return ended != NULL;
+    PyObject *key = PyLong_FromVoidPtr(frame);
+    int has_begun = key == NULL ? -1 : PyDict_Contains(intervals, key);
+    if (has_begun > 0 && PyDict_DelItem(intervals, key) < 0)
+        has_begun = -1;
+    Py_XDECREF(key);
+    return has_begun >= 0;
+}
+
+/* Whether code in C has called the function that calls a hook, perhaps in the middle of an access;
+ * -1: exception. */
+static int
+is_in_middle(void)
+{
+    PyFrameObject *frame;
+    if (PyDict_GET_SIZE(intervals) == 0 || (frame = PyEval_GetFrame()) == NULL)
+        return 0;
+    PyFrameObject *caller = PyFrame_GetBack(frame);
+    if (caller == NULL)
+        return PyErr_Occurred() ? -1 : 0;
+    bool has_begun = by_identity(intervals, (PyObject *)caller) != NULL;
+    Py_DECREF(caller);
+    return PyErr_Occurred() ? -1 : has_begun;
 }
 
 /* callable, some arguments, place */
@@ -143,8 +163,9 @@ enter(PyObject *Py_UNUSED(module), PyObject *const *arguments, Py_ssize_t count)
 {
     if (count != 1)
         return too_few();
-    if (PyDict_GET_SIZE(intervals) == 0)
-        Py_RETURN_NONE;
+    int is_told = is_in_middle();
+    if (is_told <= 0)
+        return is_told < 0 ? NULL : Py_NewRef(Py_None);
     return PyObject_CallOneArg(enter_interval, arguments[0]);
 }
 
@@ -154,8 +175,9 @@ leave(PyObject *Py_UNUSED(module), PyObject *const *arguments, Py_ssize_t count)
 {
     if (count != 2)
         return too_few();
-    if (PyDict_GET_SIZE(intervals) == 0)
-        Py_RETURN_NONE;
+    int is_told = is_in_middle();
+    if (is_told <= 0)
+        return is_told < 0 ? NULL : Py_NewRef(Py_None);
     return PyObject_Vectorcall(leave_interval, arguments, 2, NULL);
 }
 
@@ -228,12 +250,12 @@ use_intervals(PyObject *Py_UNUSED(module), PyObject *arguments)
 PyObject *
 use_calls(PyObject *Py_UNUSED(module), PyObject *arguments)
 {
-    if (!PyArg_ParseTuple(arguments, "O!OOOOOOOOO", &PySet_Type, &stored_parts,
-                          &called, &by_class, &methods, &functions, &end_interval,
-                          &method_in_python, &called_object, &harmless, &plain_write))
+    if (!PyArg_ParseTuple(arguments, "O!OOOOOOOO", &PySet_Type, &stored_parts,
+                          &called, &by_class, &methods, &functions, &method_in_python,
+                          &called_object, &harmless, &plain_write))
         return NULL;
     PyObject *kept[] = {stored_parts, called, by_class, methods, functions,
-                        end_interval, method_in_python, called_object, harmless, plain_write};
+                        method_in_python, called_object, harmless, plain_write};
     for (size_t i = 0; i < sizeof kept / sizeof *kept; i++)
         Py_INCREF(kept[i]);
     text_name = PyUnicode_InternFromString("__name__");

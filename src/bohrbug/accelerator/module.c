@@ -25,6 +25,8 @@ static PyMethodDef functions[] = {
     {"use_detector", use_detector, METH_VARARGS, "Take over the hot methods of race detectors."},
     {"use_sinks", use_sinks, METH_VARARGS, "Take over the hot methods of sinks of accesses."},
     {"use_sweeping_sink", use_sweeping_sink, METH_VARARGS, "Take over its hot methods."},
+    {"known_referents", known_referents, METH_VARARGS,
+     "What an object refers to, itself or by its dicts, of objects whose ids are known."},
     {"use_logging_sink", use_logging_sink, METH_VARARGS, "Take over its hot methods."},
     {"use_hooks", use_hooks, METH_VARARGS, "Know what hooks need."},
     {"use_silent_sink", use_silent_sink, METH_O, "Know the sink that is told of no reads."},

@@ -153,15 +153,21 @@ def _look(
         rests, is_harmless: see :func:`stale_writes`.
     """
     step = write.step
+    reads = [each for each in own[-MOST_READS:] if not each.is_write and _overlap(each, write)]
+    if not reads:
+        return None
+    # Comparing steps is cheap, and leaves few of many writes.
+    earliest = reads[0].step.number
     others = [
         each
         for each in writes
-        if each.step.task != step.task and each.step.host == step.host and _overlap(each, write)
+        if each.step.number > earliest
+        and each.step.task != step.task
+        and each.step.host == step.host
+        and _overlap(each, write)
     ]
-    earliest = own[0].step.number if own else step.number
-    if not any(each.step.number > earliest for each in others):
+    if not others:
         return None
-    reads = [each for each in own[-MOST_READS:] if not each.is_write and _overlap(each, write)]
     decided: set[RacePattern] = set()
     for read in reversed(reads):
         pattern = rests(write, read)

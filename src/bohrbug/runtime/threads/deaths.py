@@ -261,4 +261,4 @@ class _SweepingSink(AroundSink):
 
 
 if native is not None:
-    native.use_sweeping_sink(_SweepingSink, lives.outrun_lives, lives.lives_by_target)
+    native.use_sweeping_sink(_SweepingSink, lives.outrun_lives, lives.lives_by_target, Named)

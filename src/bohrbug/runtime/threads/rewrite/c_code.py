@@ -131,11 +131,6 @@ def call3(callable_: Any, first: Any, second: Any, third: Any, place: Place) -> 
         _CALLS.get(class_, _called_object)(callable_, (first, second, third), place)
 
 
-def _end_interval() -> None:
-    """See :mod:`.halfway`; the hook that calls this has no frame."""
-    halfway.end(sys._getframe(1))
-
-
 def further_argument(callable_: Any, value: Any, place: Place) -> None:
     """``callable_`` is about to be called with this argument, too: a later one, or by keyword."""
     class_ = type(callable_)
@@ -567,7 +562,6 @@ if native is not None:
         _CALLS,
         _METHODS,
         _FUNCTIONS,
-        _end_interval,
         _method_in_python,
         _called_object,
         _HARMLESS,

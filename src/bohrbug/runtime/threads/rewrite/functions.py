@@ -227,7 +227,9 @@ class Rewriter:
         key = id(code)
         return (
             key in self._bound
-            or any(key in view.made or code in view.skipped for view in self._views.values())
+            or any(key in view.made for view in self._views.values())
+            # To hash code takes as long as the code is.
+            or any(code in view.skipped for view in self._views.values() if view.skipped)
             # A copy of code that was rewritten.
             or any(isinstance(constant, Place) for constant in code.co_consts)
         )

@@ -20,6 +20,7 @@ from collections.abc import Callable
 from types import CodeType, FrameType
 from typing import Any
 
+from bohrbug.accelerator import with_fast_path
 from bohrbug.runtime.threads.rewrite.named import Named
 from bohrbug.runtime.threads.rewrite.place import Place
 
@@ -407,15 +408,20 @@ def let_go_by(holder: Any) -> list[Life]:
     if holder is not None and _dropping.get(task) is holder:
         holding = task, id(_dropping_at[task][0])
         return [life for life in _lives.values() if holding in life.holders and life.ended_by < 0]
+    return [
+        life
+        for each in known_referents(holder, lives_by_target)
+        if _target_of((life := lives_by_target[id(each)]).reference) is each
+    ]
+
+
+@with_fast_path
+def known_referents(holder: Any, known: dict[int, Any], /) -> list[Any]:
+    """Of the objects whose ids are known those that one refers to, itself or by its dicts."""
     found = gc.get_referents(holder)
     # One of them may be its ``__dict__``.
     found += gc.get_referents(*(each for each in found if type(each) is dict))
-    return [
-        life
-        for each in found
-        if (life := lives_by_target.get(id(each))) is not None
-        and _target_of(life.reference) is each
-    ]
+    return [each for each in found if id(each) in known]
 
 
 def look(target: Any, place: Place) -> Named | None:
