@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import builtins
+import importlib
 import math
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from types import CodeType
 
 import pytest
 
 import bohrbug
-from bohrbug.exploration import spending
+from bohrbug.exploration import explorer, spending
 from bohrbug.exploration.minimisation import budget
 from bohrbug.exploration.spending import OVERTIME, Spending
 from bohrbug.exploration.verdicts import VerdictKind
+from bohrbug.runtime.threads import imports, late_code
+from bohrbug.runtime.threads.instrumentation import Instrumentation
 from tests.programs.together import together
 
 
@@ -99,6 +105,54 @@ def test_nothing_is_spent_on_what_was_found_after_an_interrupt() -> None:
     assert not any(each.is_spent() for each in (budget, *others))
     stopped.append(True)
     assert all(each.is_spent() for each in (budget, *others))
+
+
+@pytest.fixture
+def watched_by_all(watch: Watch, monkeypatch: pytest.MonkeyPatch) -> Watch:
+    for module in (explorer, imports, late_code):
+        monkeypatch.setattr(module, "_now", watch)
+    return watch
+
+
+def adding(amount: int) -> None:
+    """Correct, with many schedules."""
+    numbers: list[int] = []
+    together(*[lambda: numbers.append(amount)] * 4)
+    assert len(numbers) == 4
+
+
+def test_what_only_the_first_execution_loads_leaves_time_for_others(
+    watched_by_all: Watch, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    within, around = tmp_path / "takes_six_seconds.py", tmp_path / "imports_it.py"
+    within.write_text("import builtins\nbuiltins.the_watch.now += 6.0\n")
+    around.write_text("import takes_six_seconds\n")
+    monkeypatch.setattr(builtins, "the_watch", watched_by_all, raising=False)
+    monkeypatch.syspath_prepend(tmp_path)
+
+    def test() -> None:
+        importlib.import_module("imports_it")
+        adding(0)
+
+    result = bohrbug.explore(test, seconds=10, executions=4)
+    assert result.executions == 4
+
+
+def test_what_is_rewritten_after_the_first_execution_leaves_time_for_others(
+    watched_by_all: Watch, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    original = Instrumentation.rewrite
+    begun: list[int] = []
+
+    def rewrite(self: Instrumentation, codes: Iterable[CodeType]) -> list[CodeType]:
+        if not begun:
+            begun.append(1)
+            watched_by_all.now += 6.0
+        return original(self, codes)
+
+    monkeypatch.setattr(Instrumentation, "rewrite", rewrite)
+    result = bohrbug.explore(lambda: adding(0), seconds=10, executions=4)
+    assert result.executions == 4
 
 
 def _takes_long_once_executed() -> Callable[[], None]:

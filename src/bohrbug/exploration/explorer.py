@@ -395,7 +395,7 @@ class Explorer:
         self._guard.limit(self.spending.left if self.result.executions else math.inf)
         executed = self.learner.execute(plan, watch)
         self._guard.limit(math.inf)
-        self.spending.note_execution(_now() - begun)
+        self.spending.note_execution(_now() - begun - executed.once)
         if executed.trace.outcome.kind is OutcomeKind.INTERRUPTED or self.is_interrupted:
             self._was_cut = self._guard.has_cut and not self.is_interrupted
             self.is_interrupted = not self._was_cut

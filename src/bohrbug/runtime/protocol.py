@@ -35,6 +35,8 @@ class Executed:
         free_threaded_only_steps: steps that begin with a preemption which a build of Python with
             the GIL could not make.
         nudged: a spinning task was made to yield, at a moment that real time chose.
+        once: seconds of real time for what later executions need not do again, such as loading
+            modules.
     """
 
     trace: Trace
@@ -47,6 +49,7 @@ class Executed:
     missed: bool = False
     free_threaded_only_steps: tuple[int, ...] = ()
     nudged: bool = False
+    once: float = 0.0
 
     @property
     def new_points(self) -> int:

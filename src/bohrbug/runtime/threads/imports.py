@@ -6,6 +6,7 @@ No task loses control in the middle of loading a module.
 from __future__ import annotations
 
 import importlib
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -18,8 +19,39 @@ patches = Patches()
 _bootstrap: Any = importlib._bootstrap
 _find_and_load = _bootstrap._find_and_load
 
+_now = time.perf_counter
+
 after_import: list[Callable[[], object]] = []
 """Called whenever a module was loaded while we are in control."""
+
+
+class Loading:
+    """The real time that executions spend on loading modules, which later ones don't."""
+
+    def __init__(self) -> None:
+        self._seconds = 0.0
+        self._is_under_way = False
+
+    def load(self, name: str, import_: Any, options: dict[str, Any]) -> Any:
+        """Load a module, perhaps while another one is loaded that imports it."""
+        if self._is_under_way:
+            return _find_and_load(name, import_, **options)
+        __tracebackhide__ = True
+        began = _now()
+        self._is_under_way = True
+        try:
+            return _find_and_load(name, import_, **options)
+        finally:
+            self._is_under_way = False
+            self._seconds += _now() - began
+
+    def seconds(self) -> float:
+        """How long it took since this was last asked."""
+        seconds, self._seconds = self._seconds, 0.0
+        return seconds
+
+
+loading = Loading()
 
 
 def find_and_load(name: str, import_: Any, **options: Any) -> Any:
@@ -38,7 +70,7 @@ def find_and_load(name: str, import_: Any, **options: Any) -> Any:
     else:
         execution.atomic += 1
         try:
-            module = _find_and_load(name, import_, **options)
+            module = loading.load(name, import_, options)
         finally:
             execution.atomic -= 1
     for look in after_import:

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import gc
+import time
+from collections.abc import Generator
+from contextlib import contextmanager
 from types import CodeType
 
 from bohrbug.runtime.protocol import Executed
@@ -10,8 +13,20 @@ from bohrbug.runtime.threads.instrumentation import Instrumentation
 from bohrbug.runtime.threads.points import AccessPoints
 from bohrbug.runtime.threads.rewrite.discovery import Discovery
 
+_now = time.perf_counter
+
 RARE_WATCHED = 40
 """How many executions of functions that few executions call are noticed."""
+
+
+@contextmanager
+def _spent_once(executed: Executed) -> Generator[None]:
+    """What is done here takes time, and need not be done for the next execution again."""
+    began = _now()
+    try:
+        yield
+    finally:
+        executed.once += _now() - began
 
 
 class LateCode:
@@ -46,7 +61,9 @@ class LateCode:
         Nothing in it is a scheduling point, so everything that was executed before stays valid.
         """
         alone = discovery.take()
-        if instrumentation.rewrite(code for code, _ in alone):
+        with _spent_once(executed):
+            fresh = instrumentation.rewrite(code for code, _ in alone)
+        if fresh:
             points.add_wanted()
             executed.missed = instrumentation.has_grown
         self._alone += alone
@@ -81,7 +98,8 @@ class LateCode:
             # The weak references that they made were not seen: the next execution would still
             # find objects that only wait for the collector. After the first one, all are collected.
             gc.collect()
-        fresh = instrumentation.rewrite(code for code, _ in calls)
+        with _spent_once(executed):
+            fresh = instrumentation.rewrite(code for code, _ in calls)
         unfollowed = instrumentation.unfollowed(calls)
         if unfollowed:
             discovery.forget(unfollowed)

@@ -33,6 +33,7 @@ from bohrbug.runtime.threads.foreign_greenlets import check_that_threads_are_con
 from bohrbug.runtime.threads.freezing import Freezing
 from bohrbug.runtime.threads.fresh_state import END_HOOKS, FreshState
 from bohrbug.runtime.threads.handed_over import HandedOver, as_it_is
+from bohrbug.runtime.threads.imports import loading
 from bohrbug.runtime.threads.installation import installation
 from bohrbug.runtime.threads.instrumentation import Instrumentation
 from bohrbug.runtime.threads.interruptions import Interruptions
@@ -418,6 +419,7 @@ class ThreadsRuntime:
             saw_all=self._instrumentation.all_tell,
             free_threaded_only_steps=tuple(execution.free_threaded_only_steps),
             nudged=execution.nudged,
+            once=loading.seconds(),
         )
 
     def _places_found(self, detector: RaceDetector) -> PlaceSet:
