@@ -116,6 +116,29 @@ def test_a_formatter_finds_who_has_logged_behind_frames_of_logging() -> None:
     assert values(attempt, 5) == {"log_here\nlog_here\n"}
 
 
+def test_a_handler_finds_who_has_logged_behind_frames_of_the_file_of_logging() -> None:
+    class PassingOn(ListHandler):
+        """As loguru's documentation tells to pass records on."""
+
+        def emit(self, record: logging.LogRecord) -> None:
+            frame = sys._getframe(1)
+            while frame.f_code.co_filename == logging.__file__:
+                assert frame.f_back is not None
+                frame = frame.f_back
+            self.seen.append(frame.f_code.co_name)
+
+    def log_here() -> None:
+        LOGGER.warning("a")
+
+    def attempt() -> str:
+        handler = PassingOn()
+        with only(handler):
+            together(log_here, log_here)
+        return " ".join(handler.seen)
+
+    assert values(attempt, 5) == {"log_here log_here"}
+
+
 def test_what_nobody_looks_at_is_no_operation() -> None:
     def test() -> None:
         with only(logging.StreamHandler(sys.stderr)):

@@ -157,3 +157,37 @@ def test_a_process_ends_without_a_word_of_loops_that_were_ended() -> None:
         [sys.executable, "-c", ENDED], capture_output=True, text=True, check=True, cwd=PROJECT
     )
     assert done.stdout + done.stderr == ""
+
+
+@pytest.mark.parametrize("make", [threading.Lock, threading.RLock])
+def test_an_older_lock_that_a_task_of_a_loop_keeps_is_free_in_the_next_execution(
+    make: Callable[[], threading.Lock],
+) -> None:
+    lock = make()
+
+    async def keep() -> None:
+        assert lock.acquire(blocking=False)
+        await asyncio.sleep(0)
+
+    async def main() -> None:
+        await asyncio.gather(keep(), asyncio.sleep(0), asyncio.sleep(0))
+
+    def test() -> None:
+        asyncio.run(main())
+        # Another thread, as the one that holds a re-entrant lock could take it again.
+        free: list[bool] = []
+        thread = threading.Thread(target=lambda: free.append(lock.acquire(blocking=False)))
+        thread.start()
+        thread.join()
+        assert free == [False]
+
+    def again() -> None:
+        thread = threading.Thread(target=lambda: lock.release() if lock.acquire() else None)
+        thread.start()
+        thread.join()
+        test()
+
+    result = bohrbug.explore(again, executions=20, seconds=None)
+    assert result.executions > 1
+    assert not result.failures
+    assert not result.verdict.caveats

@@ -223,7 +223,8 @@ class Ending:
                     unwind(execution, thread)
             execution.current = root
             execution.alive = [root]
-        for task in execution.all_tasks:
+        # Locks may be older than the execution; those of event loops' tasks are threads' locks, too.
+        for task in (*execution.all_tasks, *execution.loop_tasks):
             if task.holding:
                 for lock in list(task.holding):
                     lock._reset()

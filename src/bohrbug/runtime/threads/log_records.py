@@ -84,17 +84,29 @@ def _is_looked_at(handler: logging.Handler) -> bool:
     return _is_of_program(handler) or type(handler).__module__ == "logging.handlers"
 
 
-def _as_of_logging(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The same function, whose frames say that they are the library's.
+def _instead_of(original: FunctionType) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """A function that says, as do its frames, that it is the one of the library.
 
-    Formatters look for who has logged behind all frames of ``logging``, as structlog does.
+    Who looks for the place that has logged goes up the stack, behind all frames of ``logging``: by
+    the names of their modules, as structlog does, or by those of their files, as handlers do that
+    pass records on to loguru.
     """
-    names = {**globals(), "__name__": "logging"}
-    return FunctionType(function.__code__, names, function.__name__)
+
+    def looking_alike(function: Callable[..., Any]) -> Callable[..., Any]:
+        theirs = original.__code__
+        code = function.__code__.replace(
+            co_filename=theirs.co_filename,
+            co_name=theirs.co_name,
+            co_qualname=theirs.co_qualname,
+            co_firstlineno=theirs.co_firstlineno,
+        )
+        return FunctionType(code, {**globals(), "__name__": "logging"}, original.__name__)
+
+    return looking_alike
 
 
 @patches.method(logging.Handler, "createLock")
-@_as_of_logging
+@_instead_of(_make_lock)
 def _create_lock(self: Any) -> None:
     _make_lock(self)
     execution = controlled()
@@ -106,7 +118,7 @@ def _create_lock(self: Any) -> None:
 
 
 @patches.method(logging.Handler, "handle")
-@_as_of_logging
+@_instead_of(_handle)
 def _wrapped_handle(self: Any, record: Any) -> Any:
     # Up to Python 3.12 a handler need not have a lock: then nothing orders what it does.
     if controlled() is not None and isinstance(self.lock, RLock) and _is_looked_at(self):
