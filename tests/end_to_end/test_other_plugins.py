@@ -249,6 +249,54 @@ def test_fake_files(folder: Folder) -> None:
     assert "assert [1, 1] == [1]" in done.out
 
 
+FROZEN = """
+import datetime
+import threading
+import time
+from time import localtime, monotonic as uptime
+from time import time as now
+
+import freezegun
+import pytest
+
+
+@pytest.fixture(params=["first", "second"])
+def year(request):
+    with freezegun.freeze_time("2012-01-14"):
+        yield
+    assert now() > 1_600_000_000
+
+
+def test_frozen(year):
+    # freezegun leaves alone what is called by threads.
+    other = threading.Thread(target=time.sleep, args=(5,))
+    other.start()
+    told = [(now(), uptime(), localtime().tm_year, datetime.datetime.now().year)]
+    other.join()
+    told.append((now(), uptime(), localtime().tm_year, datetime.datetime.now().year))
+    assert told[0] == told[1]
+    assert told[0][2:] == (2012, 2012)
+
+
+def test_thawed():
+    before, start = now(), uptime()
+    assert before > 1_600_000_000
+    time.sleep(5)
+    assert now() - before >= 5
+    assert uptime() - start >= 5
+"""
+
+
+def test_what_is_frozen_is_so_for_who_holds_the_functions(folder: Folder) -> None:
+    """freezegun replaces the clocks in every module that has them."""
+    # Imported before anything is replaced.
+    folder.write("conftest.py", "import freezegun")
+    folder.write("test_frozen.py", FROZEN)
+    limits = ("--bohrbug-executions=15", "--bohrbug-seconds=none")
+    done = folder.pytest("--bohrbug", *limits)
+    assert "3 passed" in done.out, done.out
+
+
 PATCHED_BY_GEVENT = """
 import sys
 import types

@@ -33,6 +33,7 @@ from bohrbug.runtime.threads.adoption import (
     unchangeable_types,
 )
 from bohrbug.runtime.threads.fake_files import leave_our_modules_alone
+from bohrbug.runtime.threads.frozen_dates import tell_what_modules_hold
 from bohrbug.runtime.threads.heap import survey
 from bohrbug.runtime.threads.late_patches import LatePatches
 from bohrbug.runtime.threads.locks import RealLock, RealRLock, RLock, lock
@@ -103,7 +104,9 @@ class Installation:
         for patches in self._patches:
             patches.install()
         self._locals.install()
-        return self._adopt(before) or None
+        functions = self._adopt(before)
+        tell_what_modules_hold(in_control=True)
+        return functions or None
 
     def restore(self) -> None:
         """Give control back, when called as often as :meth:`install`."""
@@ -117,6 +120,7 @@ class Installation:
         if self._adoption is not None:
             self._adoption.restore()
             self._adoption = None
+        tell_what_modules_hold(in_control=False)
 
     def _adopt(self, functions: list[tuple[Any, Any]]) -> list[types.FunctionType]:
         """Exchange references to real primitives that were made before the patches."""
