@@ -383,7 +383,7 @@ def test_options_have_the_names_of_the_settings() -> None:
 
     assert get_type_hints(Keywords) == get_type_hints(ExploreOptions)
     # These two are for the API only.
-    not_settings = {"invariant", "epoch"}
+    not_settings = {"invariant", "epoch", "uptime"}
     names = [field.name for field in fields(ExploreOptions) if field.name not in not_settings]
     assert [option.name for option in OPTIONS] == names
     assert set(BY_NAME["strategy"].choices) == set(STRATEGIES)

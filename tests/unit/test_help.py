@@ -65,7 +65,7 @@ def test_the_reference_has_all_options_and_their_defaults() -> None:
         default = default_in_words(option.name)
         if default:
             assert told[option.name] == default
-    assert {field.name for field in fields(ExploreOptions)} - set(told) == {"epoch"}
+    assert {field.name for field in fields(ExploreOptions)} - set(told) == {"epoch", "uptime"}
 
 
 def test_a_number_that_was_left_out_before_a_program() -> None:

@@ -89,6 +89,29 @@ def test_the_date_is_that_of_the_exploration() -> None:
     assert all(1e9 <= moment < 1e9 + 1 for moment in seen)
 
 
+def test_the_other_clocks_go_on_from_those_of_the_exploration() -> None:
+    seen: list[float] = []
+
+    def test() -> None:
+        together(time.monotonic, time.perf_counter)
+        seen.append(time.monotonic())
+        seen.append(time.perf_counter())
+        seen.append(time.monotonic_ns() / 1e9)
+        if hasattr(time, "CLOCK_MONOTONIC"):
+            seen.append(time.clock_gettime(time.CLOCK_MONOTONIC))
+        assert time.process_time() < 1
+
+    before = time.monotonic()
+    result = bohrbug.explore(test)
+    assert not result.failures
+    assert len(seen) > 3
+    # What was noted before, such as when something was done last, is neither to come nor long ago.
+    assert all(before <= moment < time.monotonic() + 60 for moment in seen)
+    seen.clear()
+    bohrbug.explore(test, uptime=1e5)
+    assert all(1e5 <= moment < 1e5 + 1 for moment in seen)
+
+
 @pytest.fixture
 def clock_of_a_server() -> Iterator[tuple[str, int]]:
     """A server whose answers tell the real seconds between two requests."""

@@ -13,7 +13,7 @@ from bohrbug.model.conditions import SC, Conditions
 from bohrbug.model.standstill import LONG_STALL
 from bohrbug.settings import OPTIONS, change_of_scope
 
-_wall = time.time
+_wall, _since_boot = time.time, time.monotonic
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +62,7 @@ class ExploreOptions:
         workers: processes that explore at the same time.
         epoch: what ``time.time()`` says at the beginning of each execution, in seconds; by
             default the moment at which the exploration begins. It is kept in reproduction files.
+        uptime: the same of ``time.monotonic()`` and ``time.perf_counter()``.
         invariant: called before every step once there are several tasks.
 
     Raises:
@@ -94,6 +95,7 @@ class ExploreOptions:
     hang_seconds: float = 10.0
     workers: int = 1
     epoch: float = field(default_factory=_wall, compare=False)
+    uptime: float = field(default_factory=_since_boot, compare=False)
     invariant: Callable[[], object] | None = None
 
     def __post_init__(self) -> None:
@@ -173,4 +175,5 @@ class Keywords(TypedDict, total=False):
     hang_seconds: float
     workers: int
     epoch: float
+    uptime: float
     invariant: Callable[[], object] | None

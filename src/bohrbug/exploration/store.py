@@ -54,10 +54,10 @@ SAVE_EVERY = 1.0
 SHARE = 0.02
 """The part of the time that saving may take; beyond it is done less often."""
 
-CHANGEABLE = ("seconds", "workers", "epoch")
+CHANGEABLE = ("seconds", "workers", "epoch", "uptime")
 """Options that may differ when an exploration is resumed."""
 
-VOLATILE = ("epoch",)
+VOLATILE = ("epoch", "uptime")
 """Parts of a target that differ each time that the same test is explored."""
 
 _now = time.perf_counter

@@ -187,6 +187,7 @@ def settings_of(options: ExploreOptions) -> Settings:
     hang = options.hang_seconds
     return Settings(
         epoch=options.epoch,
+        uptime=options.uptime,
         real_entropy=options.entropy == "real",
         late_pauses=options.async_order != "fifo",
         cancel=options.cancel,

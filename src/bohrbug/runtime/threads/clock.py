@@ -72,6 +72,8 @@ class VirtualClock:
 
     Parameters:
         epoch: what ``time.time()`` says at the beginning, in seconds.
+        uptime: what ``time.monotonic()`` says then.  Programs take it for long: who has done
+            nothing yet may note that it was done at 0.
 
     Attributes:
         jumps: how many timeouts have fired.
@@ -104,10 +106,12 @@ class VirtualClock:
         "now",
         "readings",
         "transfers",
+        "uptime",
     )
 
-    def __init__(self, epoch: float) -> None:
+    def __init__(self, epoch: float, uptime: float = 0.0) -> None:
         self.epoch = epoch
+        self.uptime = uptime
         self.now = 0.0
         # It always does; see RealClock.
         self.can_jump = True
@@ -141,7 +145,7 @@ class VirtualClock:
             self._glances -= 1
 
     def read(self, execution: Execution) -> float:
-        """Seconds since the beginning, for ``monotonic`` and ``perf_counter``.
+        """Seconds since the beginning, as :attr:`now` when it has been read.
 
         Parameters:
             execution: whose running task reads.
@@ -282,6 +286,7 @@ class RealClock:
     """
 
     is_real = True
+    uptime = 0.0
 
     __slots__ = ("_ahead", "can_jump", "jumps", "readings", "transfers")
 

@@ -215,6 +215,13 @@ _OF_THE_DAY = frozenset(
 )
 
 
+_OF_WORK = frozenset(
+    getattr(time, name)
+    for name in ("CLOCK_PROCESS_CPUTIME_ID", "CLOCK_THREAD_CPUTIME_ID")
+    if hasattr(time, name)
+)
+
+
 def _clock(name: str, nanoseconds: bool) -> Callable[..., Any]:
     real = getattr(time, name)
 
@@ -225,7 +232,12 @@ def _clock(name: str, nanoseconds: bool) -> Callable[..., Any]:
             return real(*clocks)
         if not all(isinstance(clock, int) for clock in clocks):
             return real(*clocks)
-        value = _moment(execution) if is_of_day else execution.clock.read(execution)
+        if is_of_day:
+            value = _moment(execution)
+        else:
+            value = execution.clock.read(execution)
+            if clocks and clocks[0] not in _OF_WORK:
+                value += execution.clock.uptime
         return int(value * 1_000_000_000) if nanoseconds else value
 
     return function

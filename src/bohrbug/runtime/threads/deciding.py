@@ -106,7 +106,7 @@ class Deciding:
         ask: Callable[[Asked], object],
     ) -> None:
         self.clock: VirtualClock | RealClock = (
-            RealClock() if settings.is_service else VirtualClock(settings.epoch)
+            RealClock() if settings.is_service else VirtualClock(settings.epoch, settings.uptime)
         )
         self.resources = ResourceTable(names)
         self.rows: list[tuple[Any, ...]] = []

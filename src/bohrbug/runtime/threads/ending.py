@@ -223,7 +223,7 @@ class Ending:
                     unwind(execution, thread)
             execution.current = root
             execution.alive = [root]
-        # Locks may be older than the execution; those of event loops' tasks are threads' locks, too.
+        # A lock may be older than the execution; one of a thread may be held by a loop's task.
         for task in (*execution.all_tasks, *execution.loop_tasks):
             if task.holding:
                 for lock in list(task.holding):

@@ -84,7 +84,7 @@ def _is_looked_at(handler: logging.Handler) -> bool:
     return _is_of_program(handler) or type(handler).__module__ == "logging.handlers"
 
 
-def _instead_of(original: FunctionType) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+def _instead_of(original: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """A function that says, as do its frames, that it is the one of the library.
 
     Who looks for the place that has logged goes up the stack, behind all frames of ``logging``: by

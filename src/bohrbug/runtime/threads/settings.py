@@ -15,6 +15,7 @@ class Settings:
     Parameters:
         leak_steps: steps that tasks may still do after the test has ended.
         epoch: the virtual ``time.time()`` at the beginning, in seconds.
+        uptime: the virtual ``time.monotonic()``, likewise.
         external_patience: seconds of real time to wait for something outside our
             control before an execution is given up.
         real_entropy: what the system gives at random is not the same in each execution.
@@ -30,6 +31,7 @@ class Settings:
 
     leak_steps: int = 20_000
     epoch: float = 1_700_000_000.0
+    uptime: float = 0.0
     external_patience: float = EXTERNAL_PATIENCE
     real_entropy: bool = False
     late_pauses: bool = True

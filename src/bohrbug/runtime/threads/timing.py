@@ -88,8 +88,7 @@ def _reader(name: str, epoch: bool, nanoseconds: bool) -> Callable[[], Any]:
         if execution is None or execution.clock.is_real or (epoch and dates.is_travelling()):
             return real()
         value = execution.clock.read(execution)
-        if epoch:
-            value += execution.clock.epoch
+        value += execution.clock.epoch if epoch else execution.clock.uptime
         return int(value * 1_000_000_000) if nanoseconds else value
 
     return read
