@@ -197,3 +197,34 @@ def _conditions(result: Result) -> tuple[str, ...]:
     conditions = result.verdict.conditions
     assert conditions is not None
     return conditions.taking
+
+
+def test_who_starts_many_processes_gives_time_to_none_of_the_others(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    looks: list[str] = []
+    in_vain = outside.Glances.in_vain
+
+    def counted(self: outside.Glances, around: outside.Outside | None = None) -> None:
+        looks.append("in vain")
+        in_vain(self, around)
+
+    monkeypatch.setattr(outside.Glances, "in_vain", counted)
+
+    def test() -> None:
+        fork = multiprocessing.get_context("fork")
+        go_on = fork.Event()
+        processes = [fork.Process(target=go_on.wait) for _ in range(4)]
+        for process in processes:
+            process.start()
+        started = len(looks)
+        # Who asks himself may do so until one has ended.
+        assert len(multiprocessing.active_children()) == 4
+        asked = len(looks) - started
+        go_on.set()
+        for process in processes:
+            process.join()
+        assert (started, asked) == (0, 4)
+
+    result = bohrbug.explore(test, executions=1, seconds=None)
+    assert not result.failures, result.failures[0].outcome

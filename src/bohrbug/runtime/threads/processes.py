@@ -16,6 +16,7 @@ import threading
 import types
 from collections.abc import Callable
 from sys import _getframe
+from types import FrameType
 from typing import Any
 
 from bohrbug.model.operation import EXTERNAL, LAUNCH
@@ -138,12 +139,34 @@ def _tell_returncode(process: Any) -> None:
         tell.attribute(process, "returncode", process.returncode is None, place)
 
 
+_FRAMES_OF_A_LOOK = 5
+"""From where it is looked, how far up the frame of who wants to know is at most."""
+
+
+def _puts_in_order(frame: FrameType | None) -> bool:
+    """Whether ``multiprocessing`` looks which processes have ended, as it starts another one.
+
+    Nobody waits for the answer then, and so many looks, at each of many processes, would take long.
+    """
+    for _ in range(_FRAMES_OF_A_LOOK):
+        if frame is None:
+            return False
+        if frame.f_code.co_name == "_cleanup":
+            above = frame.f_back
+            is_library = frame.f_globals.get("__name__") == "multiprocessing.process"
+            return is_library and above is not None and above.f_code.co_name == "start"
+        frame = frame.f_back
+    return False
+
+
 def _glance(look: Callable[[], Any], is_answer: Callable[[Any], bool]) -> Any:
     """Look whether a child has ended; if not, give it real time and look once more."""
     settle_children()
     found = look()
     if is_answer(found):
         _glances.rewarded()
+        return found
+    if _puts_in_order(_getframe(1)):
         return found
     execution = controlled()
     _glances.in_vain(None if execution is None else execution.outside)
