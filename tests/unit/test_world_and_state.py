@@ -22,6 +22,7 @@ import pytest
 
 import bohrbug
 from bohrbug import VerdictKind
+from bohrbug.exploration.options import ExploreOptions
 from bohrbug.pytest_plugin.alarms import AlarmGuard
 from bohrbug.runtime.threads.installation import installation
 from bohrbug.runtime.threads.task import TaskKilled
@@ -108,6 +109,8 @@ def test_the_other_clocks_go_on_from_those_of_the_exploration() -> None:
     # What was noted before, such as when something was done last, is neither to come nor long ago.
     assert all(before <= moment < time.monotonic() + 60 for moment in seen)
     seen.clear()
+    # So that what programs add is rounded alike whenever they are explored.
+    assert ExploreOptions().uptime.is_integer()
     bohrbug.explore(test, uptime=1e5)
     assert all(1e5 <= moment < 1e5 + 1 for moment in seen)
 

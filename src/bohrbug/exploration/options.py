@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import sys
 import time
@@ -13,7 +14,12 @@ from bohrbug.model.conditions import SC, Conditions
 from bohrbug.model.standstill import LONG_STALL
 from bohrbug.settings import OPTIONS, change_of_scope
 
-_wall, _since_boot = time.time, time.monotonic
+_wall, _monotonic = time.time, time.monotonic
+
+
+def _since_boot() -> float:
+    # Whole seconds: what programs add to them is rounded alike in all explorations.
+    return float(math.ceil(_monotonic()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +68,8 @@ class ExploreOptions:
         workers: processes that explore at the same time.
         epoch: what ``time.time()`` says at the beginning of each execution, in seconds; by
             default the moment at which the exploration begins. It is kept in reproduction files.
-        uptime: the same of ``time.monotonic()`` and ``time.perf_counter()``.
+        uptime: the same of ``time.monotonic()`` and ``time.perf_counter()``, by default in whole
+            seconds.
         invariant: called before every step once there are several tasks.
 
     Raises:
