@@ -197,6 +197,12 @@ PyObject *frames_of_step(PyObject *module, PyObject *innermost);
 /* Let go of what is kept of frames from one access to the next. */
 void forget_frames(void);
 
+/* -- loop_handles.c, loop_offers.c, loop_turns.c ----------------------------------- */
+
+PyObject *use_handles(PyObject *module, PyObject *arguments);
+PyObject *use_offers(PyObject *module, PyObject *arguments);
+PyObject *use_turns(PyObject *module, PyObject *arguments);
+
 /* -- carriers.c, running_loop.c ------------------------------------------------- */
 
 PyObject *use_carriers(PyObject *module, PyObject *arguments);

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bohrbug.runtime.threads.loops.tasks import loop_tasks_of
+from bohrbug.accelerator import native
+from bohrbug.model.operation import BEGIN, CALLBACK, CANCELLED, RESUME
+from bohrbug.runtime.threads.loops.tasks import LoopEntry, loop_tasks_of, operation_of
 from bohrbug.runtime.threads.recording import saw
 from bohrbug.runtime.threads.task import Task, TaskKilled
 
@@ -90,3 +92,9 @@ class LoopThread:
             # A signal that has come before may be handled by the loop, or in the step.
             saw(execution, self.host.looks_at)
         return chosen
+
+
+if native is not None:
+    native.use_offers(
+        LoopThread, LoopEntry, Task, (BEGIN, RESUME, CANCELLED, CALLBACK), saw, operation_of
+    )

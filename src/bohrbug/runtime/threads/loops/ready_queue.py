@@ -78,7 +78,7 @@ _Entry = TypeVar("_Entry", bound=Entry)
 
 @plain
 @dataclass(slots=True)
-class _State(Generic[_Entry]):
+class State(Generic[_Entry]):
     """How far a loop may have come: where the things stand that it is to run.
 
     Parameters:
@@ -106,7 +106,7 @@ class _State(Generic[_Entry]):
         """Whether the turn may end, and that makes a difference."""
         return bool(self.following or self.arrived) and self.may_end()
 
-    def ended(self) -> _State[_Entry]:
+    def ended(self) -> State[_Entry]:
         """The state in which the turn has ended.
 
         What was cancelled is gone then: a loop with nothing else to run has to wait.
@@ -114,9 +114,9 @@ class _State(Generic[_Entry]):
         turn = [
             entry for entry in (*self.following, *self.turn, *self.arrived) if not entry.cancelled
         ]
-        return _State(turn, [], [], is_new=True)
+        return State(turn, [], [], is_new=True)
 
-    def without(self, entry: _Entry) -> _State[_Entry]:
+    def without(self, entry: _Entry) -> State[_Entry]:
         """The state once an entry of the turn has run; timers with its deadline come next."""
         turn = [each for each in self.turn if each is not entry and not each.cancelled]
         if entry.order is Order.TIMER:
@@ -124,15 +124,15 @@ class _State(Generic[_Entry]):
             together = [each for each in turn if each.deadline is deadline]
             if together:
                 turn = [*together, *(each for each in turn if each.deadline is not deadline)]
-        return _State(turn, self.following, self.arrived, self.is_new)
+        return State(turn, self.following, self.arrived, self.is_new)
 
-    def only(self, entries: Container[_Entry]) -> _State[_Entry]:
+    def only(self, entries: Container[_Entry]) -> State[_Entry]:
         """The state as it would be without any but some entries."""
         turn, following, arrived = (
             [entry for entry in each if entry in entries]
             for each in (self.turn, self.following, self.arrived)
         )
-        return _State(turn, following, arrived, self.is_new)
+        return State(turn, following, arrived, self.is_new)
 
     def options(self) -> Iterator[_Entry]:
         """What of the turn may run next."""
@@ -183,7 +183,7 @@ class ReadyQueue(Generic[_Entry]):
     def __init__(self) -> None:
         self._number = 0
         # The first one is that of asyncio itself, if nothing else is late than what was.
-        self._states: list[_State[_Entry]] = [_State([], [], [], is_new=True)]
+        self._states: list[State[_Entry]] = [State([], [], [], is_new=True)]
         self.was_impatient = self.has_forgotten = False
 
     def __len__(self) -> int:
@@ -324,12 +324,12 @@ class ReadyQueue(Generic[_Entry]):
 
     def _states_after(
         self, entry: _Entry, may_end: bool
-    ) -> tuple[list[_State[_Entry]], list[_State[_Entry]]]:
+    ) -> tuple[list[State[_Entry]], list[State[_Entry]]]:
         """The states once an entry has run: those in the running turn, and those in the next."""
         if entry is self.first:
             return [self._states[0].without(entry)], []
-        staying: list[_State[_Entry]] = []
-        ending: list[_State[_Entry]] = []
+        staying: list[State[_Entry]] = []
+        ending: list[State[_Entry]] = []
         for state in self._states:
             if any(each is entry for each in state.options()):
                 staying.append(state.without(entry))
@@ -357,17 +357,17 @@ class ReadyQueue(Generic[_Entry]):
         for state in self._states:
             state.is_new = False
 
-    def _keep(self, states: list[_State[_Entry]]) -> None:
+    def _keep(self, states: list[State[_Entry]]) -> None:
         """Keep states in mind, each of them once."""
         if len(states) == 1:
             self._states = states
             return
-        kept: dict[object, _State[_Entry]] = {}
+        kept: dict[object, State[_Entry]] = {}
         for state in states:
             known = kept.setdefault(state.key(), state)
             known.is_new = known.is_new or state.is_new
         self._states = [
-            _State(state.turn, [*state.following], [*state.arrived], state.is_new)
+            State(state.turn, [*state.following], [*state.arrived], state.is_new)
             for state in kept.values()
         ]
         most = max(1, MOST_KEPT // max(1, len(self)))

@@ -16,6 +16,7 @@ from types import CodeType, FrameType
 from typing import TYPE_CHECKING, Any, Protocol
 from weakref import ref
 
+from bohrbug.accelerator import native
 from bohrbug.accelerator.plain import plain
 from bohrbug.model.operation import BEGIN, CALLBACK, CANCELLED, RESUME, Kind, Operation, TaskId
 from bohrbug.runtime.threads.lone import SinkOfLoneTask
@@ -117,6 +118,21 @@ class LoopTasks:
         offered: what could have come next, by the task whose step it is, and has not run yet: it
             was late, or a timer that could have been over early.  Who cancels it, withdraws it.
     """
+
+    __slots__ = (
+        "_execution",
+        "_number",
+        "_of_asyncio",
+        "_of_loops",
+        "_pauses_can_be_late",
+        "_turns",
+        "have_choices",
+        "have_company",
+        "has_cancelled",
+        "of_trio",
+        "offered",
+        "origins",
+    )
 
     def __init__(self, execution: Execution) -> None:
         self._execution = execution
@@ -438,3 +454,16 @@ def place_in(coroutine: Any) -> Any:
     """Where the program's own code of a coroutine stands, the innermost of it."""
     frame = innermost_own(coroutine)
     return None if frame is None else (frame.f_code, max(frame.f_lasti, 0))
+
+
+if native is not None:
+    native.use_handles(
+        LoopTasks,
+        Origin,
+        OwnReference,
+        Order.FIFO,
+        Order.ARRIVAL,
+        describe,
+        is_name_of_library,
+        is_name_of_loop,
+    )

@@ -13,6 +13,7 @@ from math import inf
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
+from bohrbug.accelerator import native
 from bohrbug.model.operation import BEGIN, PUT, RESUME, WAKE, Operation
 from bohrbug.runtime.loop_timers import forget_cancelled, take_over
 from bohrbug.runtime.threads.children import settle_children
@@ -33,8 +34,8 @@ from bohrbug.runtime.threads.loops.coroutines import is_of_loop
 from bohrbug.runtime.threads.loops.counting import only_counts
 from bohrbug.runtime.threads.loops.loop_thread import LoopThread
 from bohrbug.runtime.threads.loops.overtaking import FreshTimers, computes_when_timer_is_over
-from bohrbug.runtime.threads.loops.ready_queue import LATE_TURNS, Order, ReadyQueue
-from bohrbug.runtime.threads.loops.spinning import Spinning
+from bohrbug.runtime.threads.loops.ready_queue import LATE_TURNS, Order, ReadyQueue, State
+from bohrbug.runtime.threads.loops.spinning import BUSY_TURNS, Spinning
 from bohrbug.runtime.threads.loops.tasks import (
     LoopEntry,
     bind,
@@ -624,3 +625,18 @@ class LoopTurns:
     def let_go(self) -> None:
         """The execution is over: a loop, which refers to its turns, dies once nobody has it."""
         del self.loop, self._apart, self._cancelling
+
+
+if native is not None:
+    native.use_turns(
+        LoopTurns,
+        ReadyQueue,
+        State,
+        LoopEntry,
+        Apart,
+        FreshTimers,
+        Spinning,
+        only_counts,
+        BUSY_TURNS,
+        Order.TIMER,
+    )
