@@ -197,8 +197,12 @@ PyObject *frames_of_step(PyObject *module, PyObject *innermost);
 /* Let go of what is kept of frames from one access to the next. */
 void forget_frames(void);
 
-/* -- loop_handles.c, loop_offers.c, loop_turns.c ----------------------------------- */
+/* -- loop_calls.c, loop_handles.c, loop_offers.c, loop_turns.c ---------------------- */
 
+PyObject *use_handle(PyObject *module, PyObject *arguments);
+PyObject *use_loop(PyObject *module, PyObject *arguments);
+PyObject *use_run(PyObject *module, PyObject *arguments);
+PyObject *call_soon_in_loop(PyObject *module, PyObject *const *arguments, Py_ssize_t count);
 PyObject *use_handles(PyObject *module, PyObject *arguments);
 PyObject *use_offers(PyObject *module, PyObject *arguments);
 PyObject *use_turns(PyObject *module, PyObject *arguments);

@@ -279,6 +279,36 @@ done:
     return result;
 }
 
+bool
+is_common_handle(PyObject *callback)
+{
+    PyObject *owner;
+    bool is_step;
+    return goes_on(callback, &owner, &is_step) == DONE;
+}
+
+Progress
+note_handle(PyObject *loop_tasks, PyObject *handle, PyObject *callback, PyObject *frame)
+{
+    PyObject *owner;
+    bool is_step, gives_way = false;
+    Progress progress = goes_on(callback, &owner, &is_step);
+    if (progress != DONE)
+        return progress;
+    PyObject *self = OF_LOOP_TASKS(loop_tasks, EXECUTION_OF_TASKS);
+    PyObject *creator = EXECUTION(CURRENT);
+    PyObject *task = owner != NULL
+                         ? task_of_step(loop_tasks, creator, owner, is_step, frame, &gives_way)
+                         : task_of_callback(loop_tasks, creator, handle, callback, frame);
+    if (task == NULL)
+        return FAILED;
+    bool may_be_late = gives_way && OF_LOOP_TASKS(loop_tasks, PAUSES_CAN_BE_LATE) == Py_True;
+    int result = note_origin(loop_tasks, handle, task, owner != NULL,
+                             may_be_late ? order_arrival : order_fifo, frame);
+    Py_DECREF(task);
+    return result < 0 ? FAILED : DONE;
+}
+
 static FastPath fast_paths[];
 
 static PyObject *
@@ -288,30 +318,16 @@ handle_made(PyObject *loop_tasks, PyObject *const *arguments, Py_ssize_t count)
         PyErr_SetString(PyExc_TypeError, "handle_made() takes handle, callback and frame");
         return NULL;
     }
-    PyObject *handle = arguments[0], *callback = arguments[1], *frame = arguments[2], *owner;
-    bool is_step, gives_way = false;
-    Progress progress = goes_on(callback, &owner, &is_step);
-    if (progress == RARE) {
-        PyObject *all[] = {loop_tasks, handle, callback, frame};
-        return PyObject_Vectorcall(fast_paths[0].reference, all, 4, NULL);
+    switch (note_handle(loop_tasks, arguments[0], arguments[1], arguments[2])) {
+    case FAILED:
+        return NULL;
+    case DONE:
+        Py_RETURN_NONE;
+    case RARE:
+        break;
     }
-    if (progress == FAILED)
-        return NULL;
-    PyObject *self = OF_LOOP_TASKS(loop_tasks, EXECUTION_OF_TASKS);
-    PyObject *creator = EXECUTION(CURRENT);
-    PyObject *task =
-        owner != NULL ? task_of_step(loop_tasks, creator, owner, is_step, frame, &gives_way)
-                      : task_of_callback(loop_tasks, creator, handle, callback, frame);
-    if (task == NULL)
-        return NULL;
-    bool may_be_late =
-        gives_way && OF_LOOP_TASKS(loop_tasks, PAUSES_CAN_BE_LATE) == Py_True;
-    int result = note_origin(loop_tasks, handle, task, owner != NULL,
-                             may_be_late ? order_arrival : order_fifo, frame);
-    Py_DECREF(task);
-    if (result < 0)
-        return NULL;
-    Py_RETURN_NONE;
+    PyObject *all[] = {loop_tasks, arguments[0], arguments[1], arguments[2]};
+    return PyObject_Vectorcall(fast_paths[0].reference, all, 4, NULL);
 }
 
 static FastPath fast_paths[] = {

@@ -10,7 +10,7 @@ static PyObject *only_counts;
 static Py_ssize_t busy_turns;
 static PyObject *text_callback, *text_check, *text_debug, *text_fd_to_key;
 static PyObject *text_fileno, *text_origin_of, *text_popleft, *text_ready;
-static PyObject *text_run, *text_scheduled, *text_selector, *text_self, *text_signal_handlers;
+static PyObject *text_scheduled, *text_selector, *text_self, *text_signal_handlers;
 static PyObject *text_needed, *text_ssock, *text_stopping;
 
 enum {
@@ -51,7 +51,7 @@ run_if_it_counts(PyObject *handle)
     Py_XDECREF(answer);
     if (counts <= 0)
         return counts;
-    PyObject *result = PyObject_CallMethodNoArgs(handle, text_run);
+    PyObject *result = run_handle(handle);
     Py_XDECREF(result);
     return result == NULL ? -1 : 1;
 }
@@ -430,7 +430,7 @@ run_step(PyObject *turns, PyObject *entry)
     if (is_offered < 0 || (is_offered && PyDict_DelItem(offers, id) < 0))
         return NULL;
     Py_INCREF(handle);
-    PyObject *result = PyObject_CallMethodNoArgs(handle, text_run);
+    PyObject *result = run_handle(handle);
     Py_DECREF(handle);
     if (result == NULL)
         return NULL;
@@ -471,7 +471,6 @@ use_turns(PyObject *Py_UNUSED(module), PyObject *arguments)
         {&text_origin_of, "origin_of"},
         {&text_popleft, "popleft"},
         {&text_ready, "_ready"},
-        {&text_run, "_run"},
         {&text_scheduled, "_scheduled"},
         {&text_selector, "_selector"},
         {&text_self, "__self__"},

@@ -34,6 +34,10 @@ extern Slot origin_slots[];
 int is_handle_cancelled(PyObject *handle);
 /* Whether an attribute is true; -1: an exception is set. */
 int is_attribute_true(PyObject *object, PyObject *name);
+/* Whether note_handle would take it down. */
+bool is_common_handle(PyObject *callback);
+/* LoopTasks.handle_made; RARE: that has to do it. */
+Progress note_handle(PyObject *loop_tasks, PyObject *handle, PyObject *callback, PyObject *frame);
 /* Orders of entries. */
 extern PyObject *order_fifo, *order_arrival;
 /* The name of an asyncio task, as tasks.describe gives it to a task. */
@@ -62,6 +66,11 @@ void bind_task(PyObject *task, PyObject *host, PyObject *loop, PyObject *state);
 /* Whether a thread of a loop runs a task already. */
 bool is_bound_to(PyObject *task, PyObject *host);
 extern PyObject *begin_kind, *resume_kind;
+
+/* -- loop_calls.c -------------------------------------------------------------------- */
+
+/* ``handle._run()`` of a handle that a loop runs whose turns are under control. */
+PyObject *run_handle(PyObject *handle);
 
 /* -- loop_queue.c -------------------------------------------------------------------- */
 

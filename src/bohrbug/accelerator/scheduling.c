@@ -20,7 +20,7 @@ Slot execution_slots[] = {
     [ALL_TASKS] = {"all_tasks", 0}, [ATOMIC] = {"atomic", 0},
     [COLLECTING] = {"collecting", 0}, [CURRENT] = {"current", 0}, [DECIDER] = {"_decider", 0}, [DETECTOR] = {"detector", 0},
     [FAIRNESS] = {"fairness", 0}, [IDLE_YIELDS] = {"_idle_yields", 0},
-    [LOOP_TASKS] = {"loop_tasks", 0}, [MINDS_GIL] = {"_minds_gil", 0}, [NEXT_CHECK] = {"next_check", 0},
+    [LOOPS] = {"loops", 0}, [LOOP_TASKS] = {"loop_tasks", 0}, [MINDS_GIL] = {"_minds_gil", 0}, [NEXT_CHECK] = {"next_check", 0},
     [NON_PREEMPTIVE] = {"_non_preemptive", 0}, [OUTSIDE] = {"outside", 0}, [POOL] = {"pool", 0}, [PREFIX] = {"_prefix", 0},
     [PREFIX_LENGTH] = {"_prefix_length", 0}, [RESOURCES] = {"resources", 0}, [ROOT] = {"root", 0},
     [ROWS] = {"rows", 0}, [SIGNALS] = {"signals", 0}, [SINK] = {"sink", 0}, [SLICE_BEGAN] = {"_slice_began", 0},

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import contextvars
 from sys import _getframe
 from types import BuiltinFunctionType
 from typing import Any
 
+from bohrbug.accelerator import native
 from bohrbug.runtime.interposed import CONTROL, wrapped_alike
 from bohrbug.runtime.threads.control import controlled
 from bohrbug.runtime.threads.handed_over import HandedOver
 from bohrbug.runtime.threads.late_patches import LatePatches
+from bohrbug.runtime.threads.loops.as_asyncio import is_code_of
 from bohrbug.runtime.threads.loops.tasks import loop_tasks_of
 from bohrbug.runtime.threads.stacks import is_own
 
@@ -52,6 +55,9 @@ def _wrap_handles(module: Any) -> None:
         if execution is not None:
             tasks = execution.loops or loop_tasks_of(execution)
             tasks.handle_made(self, callback, _getframe(1))
+
+    if native is not None and is_code_of(initialise, module):
+        native.use_handle(cls, init, module, contextvars)
 
 
 @patches.when_imported("asyncio.format_helpers")

@@ -14,12 +14,13 @@ from sys import _getframe
 from types import FrameType
 from typing import Any
 
+from bohrbug.accelerator import native
 from bohrbug.model.operation import CANCEL, CLOSE, EVENT_LOOP, INSPECT, PUT, YIELD, Kind
 from bohrbug.runtime.interposed import CONTROL, wrapped_alike
 from bohrbug.runtime.threads.control import controlled, current
 from bohrbug.runtime.threads.execution import Execution
 from bohrbug.runtime.threads.io.patches import patches
-from bohrbug.runtime.threads.loops.as_asyncio import runs_as_asyncios
+from bohrbug.runtime.threads.loops.as_asyncio import is_code_of, runs_as_asyncios
 from bohrbug.runtime.threads.loops.logged import note_logged
 from bohrbug.runtime.threads.loops.tasks import place_from
 from bohrbug.runtime.threads.loops.turns import LoopTurns
@@ -140,7 +141,10 @@ def _see_whether_closed(module: Any) -> None:
 def _control_loops(module: Any) -> None:
     cls = module.BaseEventLoop
     for name, _ in wrapped_alike("asyncio.base_events:BaseEventLoop", CONTROL):
-        _wrap_scheduling(cls, name)
+        _wrap_scheduling(module, cls, name)
+    methods = cls._check_closed, cls._call_soon, cls.get_debug
+    if native is not None and all(is_code_of(method, module) for method in methods):
+        native.use_loop(*methods)
     run_once = cls._run_once
 
     @patches.method(cls, "_run_once")
@@ -196,12 +200,15 @@ def _has_ended(loop: Any) -> bool:
     return turns.execution is not current.execution or turns.execution.aborting
 
 
-def _wrap_scheduling(cls: Any, name: str) -> None:
+def _wrap_scheduling(module: Any, cls: Any, name: str) -> None:
     original = getattr(cls, name)
     sets_timer = name == "call_at"
+    is_plain = name == "call_soon" and native is not None and is_code_of(original, module)
 
     @patches.method(cls, name)
     def wrapper(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if is_plain and (handle := native.call_soon_in_loop(self, args, kwargs)) is not None:
+            return handle
         execution = controlled()
         if execution is None:
             return original(self, *args, **kwargs)
@@ -291,6 +298,9 @@ def _see_turns_of_others(module: Any) -> None:
         finally:
             # The traceback of what a task has raised keeps this frame, and would keep the task.
             del self, execution
+
+    if native is not None:
+        native.use_run(wrapper, run)
 
 
 @patches.when_imported("asyncio.events")

@@ -31,6 +31,17 @@ def runs_as_asyncios(loop: Any) -> bool:
     )
 
 
+def is_code_of(function: Any, module: Any) -> bool:
+    """Whether a function is as its module has it, and nothing that a program has put in its place.
+
+    Parameters:
+        function: a method of a class of the module.
+        module: of the standard library.
+    """
+    code = getattr(function, "__code__", None)
+    return code is not None and code.co_filename == getattr(module, "__file__", None)
+
+
 def is_selected_as_asyncios(loop: Any) -> bool:
     """Whether a loop waits by the standard library's own ``select``, in the time under control.
 
