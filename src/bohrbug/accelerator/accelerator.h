@@ -197,8 +197,11 @@ PyObject *frames_of_step(PyObject *module, PyObject *innermost);
 /* Let go of what is kept of frames from one access to the next. */
 void forget_frames(void);
 
-/* -- loop_calls.c, loop_handles.c, loop_offers.c, loop_turns.c ---------------------- */
+/* -- loop_calls.c, loop_handles.c, loop_offers.c, loop_places.c, loop_turns.c ------- */
 
+PyObject *use_locks_of_loops(PyObject *module, PyObject *arguments);
+PyObject *hands_lock_over(PyObject *module, PyObject *frame);
+PyObject *is_selected_as_asyncios(PyObject *module, PyObject *loop);
 PyObject *use_handle(PyObject *module, PyObject *arguments);
 PyObject *use_loop(PyObject *module, PyObject *arguments);
 PyObject *use_run(PyObject *module, PyObject *arguments);

@@ -121,7 +121,7 @@ call_soon_in_loop(PyObject *Py_UNUSED(module), PyObject *const *all, Py_ssize_t 
     PyObject *context = PyDict_GetItemWithError(all[2], text_context);
     PyObject *tasks = EXECUTION(LOOPS);
     if (PyDict_GET_SIZE(all[2]) != (context != NULL) || tasks == Py_None ||
-        EXECUTION(ACCESS_LOG) != Py_None || !is_common_handle(PyTuple_GET_ITEM(given, 0)) ||
+        !is_common_handle(PyTuple_GET_ITEM(given, 0)) ||
         !is_usual(loop))
         return PyErr_Occurred() ? NULL : Py_NewRef(Py_None);
     int runs = is_running(loop, execution);
@@ -138,6 +138,81 @@ run_handle(PyObject *handle)
     if (run_wrapper != NULL && _PyType_Lookup(Py_TYPE(handle), text_run) == run_wrapper)
         return PyObject_CallOneArg(run_of_handle, handle);
     return PyObject_CallMethodNoArgs(handle, text_run);
+}
+
+/* -- by what a loop waits ---------------------------------------------------------------------- */
+
+static PyObject *text_module, *text_select, *text_selector, *text_selectors, *text_dict;
+/* The type of a selector that was looked at last, as it was then, and whether its ``select`` is that of
+ * the standard library. */
+static struct {
+    PyTypeObject *type;
+    unsigned int version;
+    bool is_asyncios;
+} last_selector;
+
+/* Whether the class that says how a type selects is of the standard library; -1: an exception. */
+static int
+selects_as_asyncios(PyTypeObject *type)
+{
+    int result = 0;
+    bool is_found = false;
+    for (Py_ssize_t i = 0; result == 0 && !is_found && i < PyTuple_GET_SIZE(type->tp_mro); i++) {
+        PyObject *cls = PyTuple_GET_ITEM(type->tp_mro, i);
+        PyObject *names = PyObject_GetAttr(cls, text_dict);
+        int has_it = names == NULL ? -1 : PySequence_Contains(names, text_select);
+        Py_XDECREF(names);
+        if (has_it > 0) {
+            PyObject *module = PyObject_GetAttr(cls, text_module);
+            result = module == NULL ? -1 : PyObject_RichCompareBool(module, text_selectors, Py_EQ);
+            Py_XDECREF(module);
+            is_found = true;
+        } else if (has_it < 0)
+            result = -1;
+    }
+    return result;
+}
+
+/* as_asyncio.is_selected_as_asyncios */
+PyObject *
+is_selected_as_asyncios(PyObject *Py_UNUSED(module), PyObject *loop)
+{
+    if (text_selectors == NULL) {
+        const Name names[] = {
+            {&text_module, "__module__"}, {&text_select, "select"}, {&text_selector, "_selector"},
+            {&text_dict, "__dict__"},     {&text_selectors, "selectors"},
+        };
+        if (make_names(names, sizeof names / sizeof *names) < 0)
+            return NULL;
+    }
+    PyObject *selector = PyObject_GetAttr(loop, text_selector);
+    if (selector == NULL)
+        return NULL;
+    PyTypeObject *type = Py_TYPE(selector);
+    PyObject *own_names = PyObject_GetAttr(selector, text_dict);
+    int result = own_names == NULL ? 0 : PySequence_Contains(own_names, text_select);
+    if (own_names == NULL) {
+        if (!PyErr_ExceptionMatches(PyExc_AttributeError))
+            result = -1;
+        else
+            PyErr_Clear();
+    }
+    Py_XDECREF(own_names);
+    Py_DECREF(selector); /* the loop keeps it */
+    if (result != 0)
+        return result < 0 ? NULL : Py_NewRef(Py_False);
+    /* By this the type gets a number, which it loses when it, or a base, is changed. */
+    _PyType_Lookup(type, text_select);
+    if (type != last_selector.type || type->tp_version_tag == 0 ||
+        type->tp_version_tag != last_selector.version) {
+        result = selects_as_asyncios(type);
+        if (result < 0)
+            return NULL;
+        last_selector.type = type;
+        last_selector.version = type->tp_version_tag;
+        last_selector.is_asyncios = result;
+    }
+    return Py_NewRef(last_selector.is_asyncios ? Py_True : Py_False);
 }
 
 /* use_handle(Handle, its __init__, asyncio.events, contextvars): handles are made in C for as long as

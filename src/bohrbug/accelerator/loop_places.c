@@ -169,3 +169,50 @@ has_begun(PyObject *coroutine)
     Py_DECREF(awaited);
     return awaited != Py_None;
 }
+
+/* -- locks that are handed over ---------------------------------------------------------------- */
+
+static PyObject *has_locks, *is_around_locks, *text_release;
+/* What the two functions have said of names of modules. */
+static PyObject *modules_with_locks, *modules_around_locks;
+
+PyObject *
+hands_lock_over(PyObject *Py_UNUSED(module), PyObject *innermost)
+{
+    PyFrameObject *frame = PyFrame_Check(innermost) ? (PyFrameObject *)Py_NewRef(innermost) : NULL;
+    int is_found = 0;
+    while (frame != NULL) {
+        PyObject *globals = PyFrame_GetGlobals(frame);
+        PyCodeObject *code = PyFrame_GetCode(frame);
+        if (PyUnicode_Compare(code->co_name, text_release) == 0)
+            is_found = says(has_locks, modules_with_locks, globals);
+        int goes_on = is_found ? 0 : says(is_around_locks, modules_around_locks, globals);
+        Py_DECREF(globals);
+        Py_DECREF(code);
+        if (goes_on <= 0) {
+            is_found = goes_on < 0 ? -1 : is_found;
+            break;
+        }
+        Py_SETREF(frame, PyFrame_GetBack(frame));
+    }
+    Py_XDECREF(frame);
+    return is_found < 0 || PyErr_Occurred() ? NULL : Py_NewRef(is_found ? Py_True : Py_False);
+}
+
+/* use_locks_of_loops(has_locks, is_around_locks): what hands_lock_over goes by. */
+PyObject *
+use_locks_of_loops(PyObject *Py_UNUSED(module), PyObject *arguments)
+{
+    PyObject *locks, *around;
+    if (!PyArg_ParseTuple(arguments, "OO", &locks, &around))
+        return NULL;
+    const Name names[] = {{&text_name, "__name__"}, {&no_name, ""}, {&text_release, "release"}};
+    modules_with_locks = PyDict_New();
+    modules_around_locks = PyDict_New();
+    if (modules_with_locks == NULL || modules_around_locks == NULL ||
+        make_names(names, sizeof names / sizeof *names) < 0)
+        return NULL;
+    has_locks = Py_NewRef(locks);
+    is_around_locks = Py_NewRef(around);
+    Py_RETURN_NONE;
+}

@@ -5,11 +5,9 @@
  */
 #include "loops.h"
 
-static PyTypeObject *entry_type;
-static PyObject *only_counts;
 static Py_ssize_t busy_turns;
 static PyObject *text_callback, *text_check, *text_debug, *text_fd_to_key;
-static PyObject *text_fileno, *text_origin_of, *text_popleft, *text_ready;
+static PyObject *text_fileno;
 static PyObject *text_scheduled, *text_selector, *text_self, *text_signal_handlers;
 static PyObject *text_needed, *text_ssock, *text_stopping;
 
@@ -39,65 +37,11 @@ enum { TAKE_CALLED, BEGIN_TURN, NEXT, OFFER, RUN };
 
 /* -- what the loop was asked to call soon ----------------------------------------------------- */
 
-/* Whether a handle is run at once, as it only counts; it has been, then. */
-static int
-run_if_it_counts(PyObject *handle)
-{
-    int is_cancelled = is_handle_cancelled(handle);
-    if (is_cancelled != 0)
-        return is_cancelled < 0 ? -1 : 0;
-    PyObject *answer = PyObject_CallOneArg(only_counts, handle);
-    int counts = answer == NULL ? -1 : PyObject_IsTrue(answer);
-    Py_XDECREF(answer);
-    if (counts <= 0)
-        return counts;
-    PyObject *result = run_handle(handle);
-    Py_XDECREF(result);
-    return result == NULL ? -1 : 1;
-}
-
-static int
-take_handle(PyObject *turns, PyObject *handle, bool counts)
-{
-    PyObject *tasks = TURNS(TASKS);
-    PyObject *origin = by_identity(OF_LOOP_TASKS(tasks, ORIGINS), handle);
-    if (origin == NULL && PyErr_Occurred())
-        return -1;
-    Py_XINCREF(origin);
-    if (counts && (origin == NULL || slot_get(origin, origin_slots[ORIGIN_GOES_ON]) != Py_True)) {
-        int has_run = run_if_it_counts(handle);
-        if (has_run != 0) {
-            Py_XDECREF(origin);
-            return has_run < 0 ? -1 : 0;
-        }
-    }
-    if (origin == NULL && (origin = PyObject_CallMethodOneArg(tasks, text_origin_of, handle)) == NULL)
-        return -1;
-    PyObject *arguments[] = {
-        handle, slot_get(origin, origin_slots[ORIGIN_TASK]),
-        slot_get(origin, origin_slots[ORIGIN_GOES_ON]), slot_get(origin, origin_slots[ORIGIN_ORDER]),
-    };
-    PyObject *entry = PyObject_Vectorcall((PyObject *)entry_type, arguments, 4, NULL);
-    int result = entry == NULL ? -1 : call_for(TURNS(QUEUE), entry);
-    Py_XDECREF(entry);
-    Py_DECREF(origin);
-    return result;
-}
-
+/* LoopTurns._take_called */
 static int
 take_called_now(PyObject *turns, bool counts)
 {
-    PyObject *ready = PyObject_GetAttr(TURNS(LOOP), text_ready);
-    Py_ssize_t left = ready == NULL ? -1 : PyObject_Size(ready);
-    int result = left < 0 ? -1 : 0;
-    while (result == 0 && left > 0) {
-        PyObject *handle = PyObject_CallMethodNoArgs(ready, text_popleft);
-        result = handle == NULL ? -1 : take_handle(turns, handle, counts);
-        Py_XDECREF(handle);
-        left = PyObject_Size(ready);
-    }
-    Py_XDECREF(ready);
-    return result < 0 || left < 0 ? -1 : 0;
+    return take_called_by(TURNS(LOOP), TURNS(TASKS), TURNS(QUEUE), counts);
 }
 
 /* ``_take_called(*, counts=False)`` */
@@ -450,13 +394,17 @@ static FastPath turns_fast_paths[] = {
 };
 
 /* use_turns(LoopTurns, ReadyQueue, its state, LoopEntry, Apart, FreshTimers, Spinning,
- *           only_counts, BUSY_TURNS, TIMER) */
+ *           names of the module, counters, BUSY_TURNS, TIMER)
+ *
+ * Of the names of the module ``only_counts`` is looked up when it is called.
+ */
 PyObject *
 use_turns(PyObject *Py_UNUSED(module), PyObject *arguments)
 {
-    PyObject *turns, *queue, *state, *entry, *apart, *fresh, *spinning, *counts, *timer;
-    if (!PyArg_ParseTuple(arguments, "OOOOOOOOnO", &turns, &queue, &state, &entry, &apart, &fresh,
-                          &spinning, &counts, &busy_turns, &timer) ||
+    PyObject *turns, *queue, *state, *entry, *apart, *fresh, *spinning, *names_of_module, *counters, *timer;
+    if (!PyArg_ParseTuple(arguments, "OOOOOOOO!OnO", &turns, &queue, &state, &entry, &apart, &fresh,
+                          &spinning, &PyDict_Type, &names_of_module, &counters, &busy_turns,
+                          &timer) ||
         find_slots(turns, turns_slots) < 0 ||
         find_slots(apart, apart_slots) < 0 ||
         find_slots(fresh, fresh_slots) < 0 || find_slots(spinning, spinning_slots) < 0)
@@ -468,9 +416,6 @@ use_turns(PyObject *Py_UNUSED(module), PyObject *arguments)
         {&text_fd_to_key, "_fd_to_key"},
         {&text_fileno, "fileno"},
         {&text_needed, "needed"},
-        {&text_origin_of, "origin_of"},
-        {&text_popleft, "popleft"},
-        {&text_ready, "_ready"},
         {&text_scheduled, "_scheduled"},
         {&text_selector, "_selector"},
         {&text_self, "__self__"},
@@ -480,9 +425,7 @@ use_turns(PyObject *Py_UNUSED(module), PyObject *arguments)
     };
     if (make_names(names, sizeof names / sizeof *names) < 0)
         return NULL;
-    entry_type = (PyTypeObject *)Py_NewRef(entry);
-    only_counts = Py_NewRef(counts);
-    if (use_queue(queue, state, entry, timer) < 0 || take_over(turns, turns_fast_paths) < 0)
+    if (use_queue(queue, state, entry, timer) < 0 || use_called(entry, names_of_module, counters) < 0 || take_over(turns, turns_fast_paths) < 0)
         return NULL;
     Py_RETURN_NONE;
 }

@@ -67,6 +67,14 @@ void bind_task(PyObject *task, PyObject *host, PyObject *loop, PyObject *state);
 bool is_bound_to(PyObject *task, PyObject *host);
 extern PyObject *begin_kind, *resume_kind;
 
+/* -- loop_called.c ------------------------------------------------------------------- */
+
+/* Let a queue have what a loop was asked to call soon. With ``counts``, what only counts is run at
+ * once. */
+int take_called_by(PyObject *loop, PyObject *tasks, PyObject *queue, bool counts);
+/* Know LoopEntry, what the module of turns has by name, and counting.counters. */
+int use_called(PyObject *entry, PyObject *names_of_module, PyObject *counters);
+
 /* -- loop_calls.c -------------------------------------------------------------------- */
 
 /* ``handle._run()`` of a handle that a loop runs whose turns are under control. */

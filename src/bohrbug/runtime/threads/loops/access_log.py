@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import sys
 from dataclasses import dataclass
+from functools import lru_cache
 from types import CodeType, FrameType
 from typing import TYPE_CHECKING, Any
 from weakref import ref
@@ -286,7 +287,7 @@ class AccessLog:
         Parameters:
             frame: in which the step is asked for.
         """
-        return UNCAUSED if _hands_lock_over(frame) else self.cause()
+        return UNCAUSED if hands_lock_over(frame) else self.cause()
 
     # -- accesses --------------------------------------------------------------------
 
@@ -367,19 +368,36 @@ _TRIO = "trio._core._run"
 if native is not None:
     native.use_frames(is_own, is_name_of_loop, _TRIO)
 
-_LOCKS = ("asyncio.locks", "trio._sync")
+
+@lru_cache
+def _has_locks(module: object) -> bool:
+    return module in ("asyncio.locks", "trio._sync")
 
 
-def _hands_lock_over(frame: FrameType | None) -> bool:
-    """Whether a lock, or a semaphore, of a loop is being released."""
+@lru_cache
+def _is_around_locks(module: object) -> bool:
+    return str(module).startswith(("asyncio.", "trio.", "bohrbug.runtime."))
+
+
+@with_fast_path
+def hands_lock_over(frame: FrameType | None) -> bool:
+    """Whether a lock, or a semaphore, of a loop is being released.
+
+    Parameters:
+        frame: in which a step is asked for.
+    """
     while frame is not None:
-        module = str(frame.f_globals.get("__name__"))
-        if module in _LOCKS and frame.f_code.co_name == "release":
+        module = frame.f_globals.get("__name__", "")
+        if frame.f_code.co_name == "release" and _has_locks(module):
             return True
-        if not module.startswith(("asyncio.", "trio.", "bohrbug.runtime.")):
+        if not _is_around_locks(module):
             return False
         frame = frame.f_back
     return False
+
+
+if native is not None:
+    native.use_locks_of_loops(_has_locks, _is_around_locks)
 
 
 class LoggingSink(AroundSink):

@@ -6,6 +6,8 @@ import selectors
 import sys
 from typing import Any
 
+from bohrbug.accelerator import with_fast_path
+
 
 def runs_as_asyncios(loop: Any) -> bool:
     """Whether the order of what a loop runs can be chosen: its turns are those of asyncio's own.
@@ -42,6 +44,7 @@ def is_code_of(function: Any, module: Any) -> bool:
     return code is not None and code.co_filename == getattr(module, "__file__", None)
 
 
+@with_fast_path
 def is_selected_as_asyncios(loop: Any) -> bool:
     """Whether a loop waits by the standard library's own ``select``, in the time under control.
 

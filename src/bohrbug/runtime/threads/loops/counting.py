@@ -50,11 +50,11 @@ def is_of_group(callback: Any) -> bool:
 def _counter_of(callback: Any) -> Callable[[Any, Any], bool] | None:
     code = getattr(getattr(callback, "__func__", callback), "__code__", None)
     # What is written in C has none: the steps of tasks, most of all.
-    return None if code is None else _counters().get(code)
+    return None if code is None else counters().get(code)
 
 
 @cache
-def _counters() -> dict[Any, Callable[[Any, Any], bool]]:
+def counters() -> dict[Any, Callable[[Any, Any], bool]]:
     """By the code of a callback: whether one only counts, by itself and what is done."""
     tasks: Any = sys.modules["asyncio.tasks"]
     groups: Any = sys.modules["asyncio.taskgroups"]

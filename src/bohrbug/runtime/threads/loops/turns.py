@@ -31,7 +31,7 @@ from bohrbug.runtime.threads.loops.as_asyncio import (
 )
 from bohrbug.runtime.threads.loops.cancelling import Cancelling
 from bohrbug.runtime.threads.loops.coroutines import is_of_loop
-from bohrbug.runtime.threads.loops.counting import only_counts
+from bohrbug.runtime.threads.loops.counting import counters, only_counts
 from bohrbug.runtime.threads.loops.loop_thread import LoopThread
 from bohrbug.runtime.threads.loops.overtaking import FreshTimers, computes_when_timer_is_over
 from bohrbug.runtime.threads.loops.ready_queue import LATE_TURNS, Order, ReadyQueue, State
@@ -636,7 +636,8 @@ if native is not None:
         Apart,
         FreshTimers,
         Spinning,
-        only_counts,
+        globals(),
+        counters,
         BUSY_TURNS,
         Order.TIMER,
     )
