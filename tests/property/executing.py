@@ -10,6 +10,7 @@ import queue
 import sys
 import threading
 import time
+from collections.abc import Callable
 from typing import Any
 
 import bohrbug
@@ -25,6 +26,7 @@ from bohrbug.platforms.threads.platform import threads_runtime
 from bohrbug.runtime.threads.rewrite.scope import Scope
 from bohrbug.runtime.threads.settings import Settings
 from bohrbug.search.registry import Options, strategy_named
+from tests.property.loop_actions import LOOP_ACTIONS, loop_program
 
 COUNTER = 0
 
@@ -263,6 +265,13 @@ def described(trace: Trace) -> dict[str, Any]:
     return data
 
 
+def function_of(request: dict[str, Any]) -> Callable[[], object]:
+    """The program that a request is about: of threads, or of the tasks of an event loop."""
+    if "loop" in request:
+        return lambda: loop_program(request["loop"])
+    return lambda: program(request["threads"])
+
+
 def traces(request: dict[str, Any]) -> list[dict[str, Any]]:
     """What the executions of an exploration did."""
     strategy = strategy_named(
@@ -270,9 +279,7 @@ def traces(request: dict[str, Any]) -> list[dict[str, Any]]:
     )
     conditions = Conditions(late_timeouts=request["late"], max_steps=2_000, gil=request["gil"])
     results = []
-    runtime = threads_runtime(
-        lambda: program(request["threads"]), Settings(), Level(request["level"]), Scope()
-    )
+    runtime = threads_runtime(function_of(request), Settings(), Level(request["level"]), Scope())
     with runtime:
         learner = Learner(runtime, conditions)
         results += [described(learner.execute(Plan()).trace) for _ in range(3)]
@@ -297,6 +304,8 @@ def know_functions() -> None:
     for name in ACTIONS:
         for threads in ([[(name, 0)], [(name, 1)]], [[(name, 0), (name, 1)]]):
             traces({**usual, "level": "racy", "threads": threads})
+    for name in LOOP_ACTIONS:
+        traces({**usual, "level": "racy", "loop": [[(name, 1)], [(name, 2)]]})
 
 
 def main() -> None:

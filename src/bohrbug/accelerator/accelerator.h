@@ -202,6 +202,7 @@ void forget_frames(void);
 PyObject *use_locks_of_loops(PyObject *module, PyObject *arguments);
 PyObject *hands_lock_over(PyObject *module, PyObject *frame);
 PyObject *is_selected_as_asyncios(PyObject *module, PyObject *loop);
+PyObject *place_from_frame(PyObject *module, PyObject *frame);
 PyObject *use_handle(PyObject *module, PyObject *arguments);
 PyObject *use_loop(PyObject *module, PyObject *arguments);
 PyObject *use_run(PyObject *module, PyObject *arguments);

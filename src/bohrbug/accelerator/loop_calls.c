@@ -56,8 +56,12 @@ static int
 is_running(PyObject *loop, PyObject *execution)
 {
     PyObject *thread = PyObject_GetAttr(loop, text_thread_id);
-    if (thread == NULL)
-        return -1;
+    if (thread == NULL) {
+        if (!PyErr_ExceptionMatches(PyExc_AttributeError))
+            return -1;
+        PyErr_Clear();
+        return 0;
+    }
     PyObject *ident = slot_get(running_task(execution), thread_slots[IDENT]);
     int result = PyObject_RichCompareBool(thread, ident, Py_EQ);
     Py_DECREF(thread);

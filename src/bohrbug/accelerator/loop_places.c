@@ -84,6 +84,12 @@ note_place(PyObject **place, PyFrameObject *frame, int least)
 }
 
 PyObject *
+place_from_frame(PyObject *Py_UNUSED(module), PyObject *innermost)
+{
+    return place_from(innermost);
+}
+
+PyObject *
 place_from(PyObject *innermost)
 {
     if (!PyFrame_Check(innermost))

@@ -52,6 +52,10 @@ take_called(PyObject *turns, PyObject *const *arguments, Py_ssize_t count, PyObj
         PyErr_SetString(PyExc_TypeError, "_take_called() takes counts, by its name");
         return NULL;
     }
+    if (TURNS(LOOP) == NULL) {
+        PyErr_SetString(PyExc_AttributeError, "the execution of this loop is over");
+        return NULL;
+    }
     if (take_called_now(turns, names != NULL && arguments[0] == Py_True) < 0)
         return NULL;
     Py_RETURN_NONE;
@@ -118,7 +122,7 @@ try_begin_turn(PyObject *turns)
 {
     PyObject *self = TURNS(TURNS_EXECUTION), *loop = TURNS(LOOP), *queue = TURNS(QUEUE);
     PyObject *spinning = TURNS(TURNS_SPINNING);
-    if (EXECUTION(ABORTING) != Py_False || slot_get(TURNS(FRESH), fresh_slots[HAS_ANY]) != Py_False)
+    if (loop == NULL || EXECUTION(ABORTING) != Py_False || slot_get(TURNS(FRESH), fresh_slots[HAS_ANY]) != Py_False)
         return RARE;
     Py_ssize_t made = slot_int(spinning, spinning_slots[SPINNING_TURNS]);
     if (made < 0 || made + 1 >= busy_turns)
@@ -223,6 +227,8 @@ offered(PyObject *turns, PyObject *entry)
 static PyObject *
 offer(PyObject *turns, PyObject *entry)
 {
+    if (TURNS(LOOP) == NULL)
+        return PyObject_CallFunctionObjArgs(turns_fast_paths[OFFER].reference, turns, entry, NULL);
     return Py_XNewRef(offered(turns, entry));
 }
 
@@ -311,6 +317,8 @@ static Progress
 try_next(PyObject *turns, PyObject **next)
 {
     PyObject *apart = TURNS(APART), *queue = TURNS(QUEUE);
+    if (apart == NULL)
+        return RARE;
     if (PyObject_Size(slot_get(apart, apart_slots[NAMES])) != 0) {
         PyObject *checked = PyObject_CallMethodNoArgs(apart, text_check);
         if (checked == NULL)
@@ -358,7 +366,7 @@ static PyObject *
 run_step(PyObject *turns, PyObject *entry)
 {
     PyObject *self = TURNS(TURNS_EXECUTION), *handle = ENTRY(entry, ENTRY_HANDLE);
-    int is_debugged = is_attribute_true(TURNS(LOOP), text_debug);
+    int is_debugged = TURNS(LOOP) == NULL ? 1 : is_attribute_true(TURNS(LOOP), text_debug);
     if (is_debugged < 0)
         return NULL;
     if (is_debugged || EXECUTION(ACCESS_LOG) != Py_None ||

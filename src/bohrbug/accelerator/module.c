@@ -15,6 +15,7 @@ static PyMethodDef functions[] = {
     {"use_locks_of_loops", use_locks_of_loops, METH_VARARGS, "Say how hands_lock_over tells them."},
     {"hands_lock_over", hands_lock_over, METH_O, "See bohrbug.runtime.threads.loops.access_log."},
     {"is_selected_as_asyncios", is_selected_as_asyncios, METH_O, "See the function in Python."},
+    {"place_from", place_from_frame, METH_O, "See bohrbug.runtime.threads.loops.tasks."},
     {"use_handle", use_handle, METH_VARARGS, "Know how asyncio makes handles."},
     {"use_loop", use_loop, METH_VARARGS, "Know what call_soon of asyncio's own loops does."},
     {"use_run", use_run, METH_VARARGS, "Know what stands for Handle._run."},

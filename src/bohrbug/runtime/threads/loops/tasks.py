@@ -16,7 +16,7 @@ from types import CodeType, FrameType
 from typing import TYPE_CHECKING, Any, Protocol
 from weakref import ref
 
-from bohrbug.accelerator import native
+from bohrbug.accelerator import native, with_fast_path
 from bohrbug.accelerator.plain import plain
 from bohrbug.model.operation import BEGIN, CALLBACK, CANCELLED, RESUME, Kind, Operation, TaskId
 from bohrbug.runtime.threads.lone import SinkOfLoneTask
@@ -390,6 +390,7 @@ def is_asyncio_task(owner: Any) -> bool:
     return tasks is not None and isinstance(owner, (tasks.Task, tasks._PyTask))
 
 
+@with_fast_path
 def place_from(frame: FrameType | None) -> Any:
     """The place in the program from which asyncio was called, or a layer above it."""
     outer = None
