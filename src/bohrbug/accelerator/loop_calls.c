@@ -5,7 +5,10 @@
  */
 #include "loops.h"
 
-enum { HANDLE_ARGS, HANDLE_CALLBACK, HANDLE_CANCELLED, HANDLE_CONTEXT, HANDLE_LOOP, HANDLE_REPR, HANDLE_TRACEBACK };
+enum {
+    HANDLE_ARGS, HANDLE_CALLBACK, HANDLE_CANCELLED, HANDLE_CONTEXT, HANDLE_LOOP, HANDLE_REPR,
+    HANDLE_TRACEBACK,
+};
 static Slot handle_slots[] = {
     [HANDLE_ARGS] = {"_args", 0}, [HANDLE_CALLBACK] = {"_callback", 0},
     [HANDLE_CANCELLED] = {"_cancelled", 0}, [HANDLE_CONTEXT] = {"_context", 0},
@@ -118,15 +121,14 @@ PyObject *
 call_soon_in_loop(PyObject *Py_UNUSED(module), PyObject *const *all, Py_ssize_t count)
 {
     PyObject *execution = count == 3 ? controlling_execution() : NULL;
-    if (execution == NULL || usual.handle == NULL || usual.call_soon == NULL || !PyTuple_CheckExact(all[1]) ||
-        PyTuple_GET_SIZE(all[1]) == 0 || !PyDict_CheckExact(all[2]))
+    if (execution == NULL || usual.handle == NULL || usual.call_soon == NULL ||
+        !PyTuple_CheckExact(all[1]) || PyTuple_GET_SIZE(all[1]) == 0 || !PyDict_CheckExact(all[2]))
         return PyErr_Occurred() ? NULL : Py_NewRef(Py_None);
     PyObject *loop = all[0], *given = all[1], *self = execution;
     PyObject *context = PyDict_GetItemWithError(all[2], text_context);
     PyObject *tasks = EXECUTION(LOOPS);
     if (PyDict_GET_SIZE(all[2]) != (context != NULL) || tasks == Py_None ||
-        !is_common_handle(PyTuple_GET_ITEM(given, 0)) ||
-        !is_usual(loop))
+        !is_common_handle(PyTuple_GET_ITEM(given, 0)) || !is_usual(loop))
         return PyErr_Occurred() ? NULL : Py_NewRef(Py_None);
     int runs = is_running(loop, execution);
     if (runs <= 0)

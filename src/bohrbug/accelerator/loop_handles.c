@@ -16,7 +16,8 @@ static PyObject *describe_in_python;
 Slot loop_tasks_slots[] = {
     [OF_ASYNCIO] = {"_of_asyncio", 0}, [EXECUTION_OF_TASKS] = {"_execution", 0},
     [OF_LOOPS] = {"_of_loops", 0}, [HANDLES_MADE] = {"_number", 0},
-    [HAVE_CHOICES] = {"have_choices", 0}, [HAVE_COMPANY] = {"have_company", 0}, [OFFERED] = {"offered", 0}, [ORIGINS] = {"origins", 0},
+    [HAVE_CHOICES] = {"have_choices", 0}, [HAVE_COMPANY] = {"have_company", 0},
+    [OFFERED] = {"offered", 0}, [ORIGINS] = {"origins", 0},
     [PAUSES_CAN_BE_LATE] = {"_pauses_can_be_late", 0}, {0},
 };
 Slot origin_slots[] = {
@@ -238,7 +239,8 @@ task_of_callback(PyObject *loop_tasks, PyObject *creator, PyObject *handle, PyOb
     if (task == NULL)
         return NULL;
     PyObject *code = PyObject_GetAttr(function, text_code), *target = NULL;
-    if (code != NULL && (!is_own || PySet_Add(OF_LOOP_TASKS(loop_tasks, OF_LOOPS), TASK(task, ID)) == 0))
+    if (code != NULL &&
+        (!is_own || PySet_Add(OF_LOOP_TASKS(loop_tasks, OF_LOOPS), TASK(task, ID)) == 0))
         target = PyObject_GetAttr(code, text_co_qualname);
     if (target != NULL)
         SET_OF_TASK(TARGET, target);

@@ -215,7 +215,8 @@ let_stand(PyObject *thread, PyObject *self, PyObject *chosen)
     if (detector != Py_None) {
         Py_ssize_t index = int_value(TASK(chosen, INDEX));
         Py_INCREF(detector);
-        int result = synchronise(detector, index, slot_get(thread, loop_thread_slots[THREAD_STATE]), true);
+        PyObject *state = slot_get(thread, loop_thread_slots[THREAD_STATE]);
+        int result = synchronise(detector, index, state, true);
         Py_DECREF(detector);
         if (result < 0)
             return -1;

@@ -122,7 +122,8 @@ try_begin_turn(PyObject *turns)
 {
     PyObject *self = TURNS(TURNS_EXECUTION), *loop = TURNS(LOOP), *queue = TURNS(QUEUE);
     PyObject *spinning = TURNS(TURNS_SPINNING);
-    if (loop == NULL || EXECUTION(ABORTING) != Py_False || slot_get(TURNS(FRESH), fresh_slots[HAS_ANY]) != Py_False)
+    if (loop == NULL || EXECUTION(ABORTING) != Py_False ||
+        slot_get(TURNS(FRESH), fresh_slots[HAS_ANY]) != Py_False)
         return RARE;
     Py_ssize_t made = slot_int(spinning, spinning_slots[SPINNING_TURNS]);
     if (made < 0 || made + 1 >= busy_turns)
@@ -409,12 +410,12 @@ static FastPath turns_fast_paths[] = {
 PyObject *
 use_turns(PyObject *Py_UNUSED(module), PyObject *arguments)
 {
-    PyObject *turns, *queue, *state, *entry, *apart, *fresh, *spinning, *names_of_module, *counters, *timer;
+    PyObject *turns, *queue, *state, *entry, *apart, *fresh, *spinning, *names_of_module, *counters;
+    PyObject *timer;
     if (!PyArg_ParseTuple(arguments, "OOOOOOOO!OnO", &turns, &queue, &state, &entry, &apart, &fresh,
                           &spinning, &PyDict_Type, &names_of_module, &counters, &busy_turns,
                           &timer) ||
-        find_slots(turns, turns_slots) < 0 ||
-        find_slots(apart, apart_slots) < 0 ||
+        find_slots(turns, turns_slots) < 0 || find_slots(apart, apart_slots) < 0 ||
         find_slots(fresh, fresh_slots) < 0 || find_slots(spinning, spinning_slots) < 0)
         return NULL;
     const Name names[] = {
@@ -433,7 +434,8 @@ use_turns(PyObject *Py_UNUSED(module), PyObject *arguments)
     };
     if (make_names(names, sizeof names / sizeof *names) < 0)
         return NULL;
-    if (use_queue(queue, state, entry, timer) < 0 || use_called(entry, names_of_module, counters) < 0 || take_over(turns, turns_fast_paths) < 0)
+    if (use_queue(queue, state, entry, timer) < 0 ||
+        use_called(entry, names_of_module, counters) < 0 || take_over(turns, turns_fast_paths) < 0)
         return NULL;
     Py_RETURN_NONE;
 }

@@ -17,23 +17,25 @@ static PyObject *access_after_signals, *getcurrent, *switch_from;
 
 Slot execution_slots[] = {
     [ABORTING] = {"aborting", 0}, [ACCESS_LOG] = {"access_log", 0}, [ALIVE] = {"alive", 0},
-    [ALL_TASKS] = {"all_tasks", 0}, [ATOMIC] = {"atomic", 0},
-    [COLLECTING] = {"collecting", 0}, [CURRENT] = {"current", 0}, [DECIDER] = {"_decider", 0}, [DETECTOR] = {"detector", 0},
-    [FAIRNESS] = {"fairness", 0}, [IDLE_YIELDS] = {"_idle_yields", 0},
-    [LOOPS] = {"loops", 0}, [LOOP_TASKS] = {"loop_tasks", 0}, [MINDS_GIL] = {"_minds_gil", 0}, [NEXT_CHECK] = {"next_check", 0},
-    [NON_PREEMPTIVE] = {"_non_preemptive", 0}, [OUTSIDE] = {"outside", 0}, [POOL] = {"pool", 0}, [PREFIX] = {"_prefix", 0},
+    [ALL_TASKS] = {"all_tasks", 0}, [ATOMIC] = {"atomic", 0}, [COLLECTING] = {"collecting", 0},
+    [CURRENT] = {"current", 0}, [DECIDER] = {"_decider", 0}, [DETECTOR] = {"detector", 0},
+    [FAIRNESS] = {"fairness", 0}, [IDLE_YIELDS] = {"_idle_yields", 0}, [LOOPS] = {"loops", 0},
+    [LOOP_TASKS] = {"loop_tasks", 0}, [MINDS_GIL] = {"_minds_gil", 0},
+    [NEXT_CHECK] = {"next_check", 0}, [NON_PREEMPTIVE] = {"_non_preemptive", 0},
+    [OUTSIDE] = {"outside", 0}, [POOL] = {"pool", 0}, [PREFIX] = {"_prefix", 0},
     [PREFIX_LENGTH] = {"_prefix_length", 0}, [RESOURCES] = {"resources", 0}, [ROOT] = {"root", 0},
-    [ROWS] = {"rows", 0}, [SIGNALS] = {"signals", 0}, [SINK] = {"sink", 0}, [SLICE_BEGAN] = {"_slice_began", 0},
-    [SPINNING] = {"_spinning", 0}, [SUSPENDED] = {"suspended", 0}, [SWAP] = {"_swap", 0},
-    [TRACE] = {"trace", 0}, [VARIABLES] = {"_variables", 0}, [YIELDING] = {"_yielding", 0},
-    {0},
+    [ROWS] = {"rows", 0}, [SIGNALS] = {"signals", 0}, [SINK] = {"sink", 0},
+    [SLICE_BEGAN] = {"_slice_began", 0}, [SPINNING] = {"_spinning", 0},
+    [SUSPENDED] = {"suspended", 0}, [SWAP] = {"_swap", 0}, [TRACE] = {"trace", 0},
+    [VARIABLES] = {"_variables", 0}, [YIELDING] = {"_yielding", 0}, {0},
 };
 Slot task_slots[] = {
     [BLOCKED_SINCE] = {"blocked_since", 0}, [BREAKABLE] = {"breakable", 0},
     [DEADLINE] = {"deadline", 0}, [ENDED] = {"ended", 0}, [GREENLET] = {"greenlet", 0},
     [HOLDING] = {"holding", 0}, [ID] = {"id", 0}, [INDEX] = {"index", 0}, [INSIDE] = {"inside", 0},
-    [JOINED] = {"joined", 0}, [LOOKS] = {"looks", 0}, [LOOKS_AT] = {"looks_at", 0}, [PENDING] = {"pending", 0}, [READY] = {"ready", 0},
-    [WAITING] = {"waiting", 0}, [WAITS_FOR] = {"waits_for", 0}, {0},
+    [JOINED] = {"joined", 0}, [LOOKS] = {"looks", 0}, [LOOKS_AT] = {"looks_at", 0},
+    [PENDING] = {"pending", 0}, [READY] = {"ready", 0}, [WAITING] = {"waiting", 0},
+    [WAITS_FOR] = {"waits_for", 0}, {0},
 };
 Slot state_slots[] = {[STATE_ID] = {"id", 0}, [STATE_SERIAL] = {"serial", 0}, {0}};
 Slot table_slots[] = {[TABLE_SERIAL] = {"serial", 0}, {0}};
