@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import multiprocessing
 import select
+import signal
 import subprocess
 import sys
 import threading
@@ -228,3 +229,23 @@ def test_who_starts_many_processes_gives_time_to_none_of_the_others(
 
     result = bohrbug.explore(test, executions=1, seconds=None)
     assert not result.failures, result.failures[0].outcome
+
+
+@pytest.mark.parametrize("fails", [True, False])
+def test_processes_of_a_failed_execution_end_with_its_tasks(fails: bool) -> None:
+    started: list[multiprocessing.process.BaseProcess] = []
+
+    def test() -> None:
+        fork = multiprocessing.get_context("fork")
+        go_on = fork.Event()
+        process = fork.Process(target=go_on.wait, args=(60,), daemon=True)
+        process.start()
+        started.append(process)
+        assert not fails
+        go_on.set()
+
+    result = bohrbug.explore(test, executions=2, minimise=False, causes=0)
+    assert bool(result.failures) is fails
+    for process in started:
+        process.join(30)
+    assert {process.exitcode for process in started} == {-signal.SIGKILL if fails else 0}

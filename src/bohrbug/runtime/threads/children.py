@@ -10,7 +10,9 @@ waits, and only Linux tells (``/proc``, see proc(5)).
 from __future__ import annotations
 
 import os
+import sys
 import time
+from typing import Any
 
 from bohrbug.runtime.threads.execution import Execution
 from bohrbug.runtime.threads.leftovers import forgotten_afterwards
@@ -61,6 +63,21 @@ def settle_children() -> None:
     """Let the children come to where they wait, or to their end."""
     if _left:
         _settle()
+
+
+def end_those_left() -> None:
+    """An execution was not finished, as it has failed: its processes end as its tasks do.
+
+    Those of ``multiprocessing`` may wait for tasks that are no more, and the interpreter waits for
+    them at its exit.
+    """
+    module: Any = sys.modules.get("multiprocessing.process")
+    if module is None or not _started:
+        return
+    for process in [*module._children]:
+        is_ours = process._parent_pid == os.getpid() and process.ident in _started
+        if is_ours and module.BaseProcess.is_alive(process):
+            module.BaseProcess.kill(process)
 
 
 def _settle() -> None:

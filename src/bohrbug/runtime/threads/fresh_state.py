@@ -8,7 +8,9 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 
+from bohrbug.model.outcome import OutcomeKind
 from bohrbug.runtime.threads import (
+    children,
     entropy,
     futures,
     identities,
@@ -54,8 +56,10 @@ class FreshState:
         entropy.begin(self._settings)
         log_records.begin()
 
-    def end(self) -> None:
+    def end(self, execution: Execution) -> None:
         """It has ended, and nothing controls or observes it any more."""
+        if not (execution.trace.outcome.kind is OutcomeKind.PASSED or self._settings.is_live):
+            children.end_those_left()
         leftovers.forget_all()
         for put_back in _AFTERWARDS:
             put_back()

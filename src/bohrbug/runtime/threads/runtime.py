@@ -519,7 +519,7 @@ class ThreadsRuntime:
                 watchdog.release()
             tell.set_sink(None)
             Company.expect(0, None)
-            self._fresh_state.end()
+            self._fresh_state.end(execution)
 
     def skipped_functions(self) -> tuple[tuple[str, str], ...]:
         """Functions whose data accesses could not be made visible, each with the reason."""
