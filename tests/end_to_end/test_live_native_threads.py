@@ -122,7 +122,8 @@ def test_delays_are_told_with_what_they_lead_to(folder: Folder) -> None:
     assert "two of them" in done.err
     # The main thread may have been delayed, too, where it starts the others.
     assert re.search(
-        r"Delays in force just before.*\n(?: +MainThread .*\n)* +Thread-\d \(work\) (paused|gave way)",
+        r"Delays in force just before.*\n(?: +MainThread .*\n)*"
+        r" +Thread-\d \(work\) (paused|gave way)",
         done.err,
     )
     assert "Seed 3." in done.err
