@@ -19,7 +19,7 @@ from bohrbug.runtime.threads.leftovers import forgotten_afterwards
 
 # Bound here: what the program sees of these is under control.
 _real_open, _real_read, _real_close = os.open, os.read, os.close
-_real_listdir = os.listdir
+_real_listdir, _real_getpid = os.listdir, os.getpid
 _real_monotonic = time.monotonic
 _real_sleep = time.sleep
 
@@ -75,7 +75,7 @@ def end_those_left() -> None:
     if module is None or not _started:
         return
     for process in [*module._children]:
-        is_ours = process._parent_pid == os.getpid() and process.ident in _started
+        is_ours = process._parent_pid == _real_getpid() and process.ident in _started
         if is_ours and module.BaseProcess.is_alive(process):
             module.BaseProcess.kill(process)
 
