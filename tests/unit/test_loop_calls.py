@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
-import threading
 from asyncio import base_events, events
 from typing import Any
 
@@ -140,21 +139,3 @@ def test_a_closed_loop_takes_no_calls() -> None:
             loop.call_soon(print)
 
     explored(test)
-
-
-def test_what_another_thread_cancels_does_not_run_in_any_execution() -> None:
-    def test() -> None:
-        errors: list[object] = []
-        loop = asyncio.new_event_loop()
-        loop.set_exception_handler(lambda _, context: errors.append(context))
-        handle = loop.call_soon(int)
-        loop.call_soon(loop.stop)
-        other = threading.Thread(target=handle.cancel)
-        other.start()
-        loop.run_forever()
-        other.join()
-        loop.close()
-        assert not errors
-
-    # Most of these are not watched for races.
-    assert not bohrbug.explore(test, strategy="random", executions=80, causes=0).failures

@@ -58,15 +58,12 @@ is_usual(PyObject *loop)
 static int
 is_running(PyObject *loop, PyObject *execution)
 {
-    PyObject *thread = PyObject_GetAttr(loop, text_thread_id);
-    if (thread == NULL) {
-        if (!PyErr_ExceptionMatches(PyExc_AttributeError))
-            return -1;
-        PyErr_Clear();
-        return 0;
-    }
+    PyObject *thread;
+    int result = attribute_if_any(loop, text_thread_id, &thread);
+    if (result <= 0)
+        return result;
     PyObject *ident = slot_get(running_task(execution), thread_slots[IDENT]);
-    int result = PyObject_RichCompareBool(thread, ident, Py_EQ);
+    result = PyObject_RichCompareBool(thread, ident, Py_EQ);
     Py_DECREF(thread);
     if (result <= 0)
         return result;
@@ -195,14 +192,10 @@ is_selected_as_asyncios(PyObject *Py_UNUSED(module), PyObject *loop)
     if (selector == NULL)
         return NULL;
     PyTypeObject *type = Py_TYPE(selector);
-    PyObject *own_names = PyObject_GetAttr(selector, text_dict);
-    int result = own_names == NULL ? 0 : PySequence_Contains(own_names, text_select);
-    if (own_names == NULL) {
-        if (!PyErr_ExceptionMatches(PyExc_AttributeError))
-            result = -1;
-        else
-            PyErr_Clear();
-    }
+    PyObject *own_names;
+    int result = attribute_if_any(selector, text_dict, &own_names);
+    if (result > 0)
+        result = PySequence_Contains(own_names, text_select);
     Py_XDECREF(own_names);
     Py_DECREF(selector); /* the loop keeps it */
     if (result != 0)

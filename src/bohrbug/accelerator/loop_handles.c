@@ -26,6 +26,18 @@ Slot origin_slots[] = {
 };
 
 int
+attribute_if_any(PyObject *object, PyObject *name, PyObject **value)
+{
+    *value = PyObject_GetAttr(object, name);
+    if (*value != NULL)
+        return 1;
+    if (!PyErr_ExceptionMatches(PyExc_AttributeError))
+        return -1;
+    PyErr_Clear();
+    return 0;
+}
+
+int
 is_attribute_true(PyObject *object, PyObject *name)
 {
     PyObject *value = PyObject_GetAttr(object, name);

@@ -46,14 +46,11 @@ is_step_cancelled(PyObject *entry)
     if (given == NULL)
         return -1;
     if (PyTuple_Check(given) && PyTuple_GET_SIZE(given) > 0) {
-        PyObject *state = PyObject_GetAttr(PyTuple_GET_ITEM(given, 0), text_state);
-        if (state != NULL) {
+        PyObject *state;
+        result = attribute_if_any(PyTuple_GET_ITEM(given, 0), text_state, &state);
+        if (result > 0)
             result = PyObject_RichCompareBool(state, text_CANCELLED, Py_EQ);
-            Py_DECREF(state);
-        } else if (PyErr_ExceptionMatches(PyExc_AttributeError))
-            PyErr_Clear();
-        else
-            result = -1;
+        Py_XDECREF(state);
     }
     Py_DECREF(given);
     return result;

@@ -165,13 +165,10 @@ place_in_coroutine(PyObject *coroutine, PyObject **found)
 int
 has_begun(PyObject *coroutine)
 {
-    PyObject *awaited = PyObject_GetAttr(coroutine, text_cr_await);
-    if (awaited == NULL) {
-        if (!PyErr_ExceptionMatches(PyExc_AttributeError))
-            return -1;
-        PyErr_Clear();
-        return 0;
-    }
+    PyObject *awaited;
+    int may_await = attribute_if_any(coroutine, text_cr_await, &awaited);
+    if (may_await <= 0)
+        return may_await;
     Py_DECREF(awaited);
     return awaited != Py_None;
 }

@@ -67,13 +67,10 @@ take_called(PyObject *turns, PyObject *const *arguments, Py_ssize_t count, PyObj
 static int
 has_attribute_that_is_true(PyObject *object, PyObject *name)
 {
-    PyObject *value = PyObject_GetAttr(object, name);
-    if (value == NULL) {
-        if (!PyErr_ExceptionMatches(PyExc_AttributeError))
-            return -1;
-        PyErr_Clear();
-        return 0;
-    }
+    PyObject *value;
+    int has_it = attribute_if_any(object, name, &value);
+    if (has_it <= 0)
+        return has_it;
     int is_true = PyObject_IsTrue(value);
     Py_DECREF(value);
     return is_true;

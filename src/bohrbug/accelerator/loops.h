@@ -32,6 +32,9 @@ extern Slot origin_slots[];
 
 /* ``handle._cancelled``; -1: an exception is set. */
 int is_handle_cancelled(PyObject *handle);
+/* An attribute that an object may have; 1: it has, 0: it has not, -1: an exception is set. On 1
+ * ``value`` is a new reference. */
+int attribute_if_any(PyObject *object, PyObject *name, PyObject **value);
 /* Whether an attribute is true; -1: an exception is set. */
 int is_attribute_true(PyObject *object, PyObject *name);
 /* Whether note_handle would take it down. */
