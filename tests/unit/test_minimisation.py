@@ -517,7 +517,7 @@ def test_many_preemptions_are_taken_away_in_a_few_executions() -> None:
     failing = run(plan)
     assert len(failing.preemptions()) > 15
     run.count = 0
-    smallest = minimise(failing, run, Budget(8), has_switches=True)
+    smallest = minimise(failing, run, Budget(8), {Switches})
     assert run.count <= 8
     assert len(smallest.preemptions()) == 1
     # One after the other that takes longer.
@@ -538,7 +538,7 @@ def test_preemptions_in_libraries_are_the_first_to_go(library: str) -> None:
         ]
         return trace
 
-    smallest = minimise(run(Plan(("0", "0.1") * 10)), run, Budget(3), has_switches=True)
+    smallest = minimise(run(Plan(("0", "0.1") * 10)), run, Budget(3), {Switches})
     assert (len(smallest.preemptions()) == 1) == (library != __file__)
 
 

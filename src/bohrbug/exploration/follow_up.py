@@ -12,13 +12,13 @@ from bohrbug.exploration.learning import Learner
 from bohrbug.exploration.minimisation.candidates import raised_in_a_step
 from bohrbug.exploration.minimisation.causes import find_cause
 from bohrbug.exploration.minimisation.normal_form import normalise
-from bohrbug.exploration.minimisation.preemptions import MOST, cost, minimise
+from bohrbug.exploration.minimisation.preemptions import LONG, MOST, cost, minimise
 from bohrbug.exploration.minimisation.systematic import MOST_FOR_FEWER, fewest_preemptions
 from bohrbug.exploration.options import ExploreOptions
 from bohrbug.exploration.result import Failure
 from bohrbug.exploration.spending import HALF, LITTLE, Spending
 from bohrbug.model.cause import Strength
-from bohrbug.model.plan import Ordered, Plan, Switches
+from bohrbug.model.plan import Ordered, Plan
 from bohrbug.model.trace import Trace
 
 
@@ -58,13 +58,12 @@ class FollowUp:
         def replay(plan: Plan) -> Trace:
             return self._replay(plan.under(conditions))
 
-        has_switches = Switches in self._learner.runtime.policies
-        smallest = normalise(
-            minimise(failure.trace, replay, budget, has_switches=has_switches), replay
-        )
+        policies = self._learner.runtime.policies
+        smallest = normalise(minimise(failure.trace, replay, budget, policies), replay)
         preemptions = len(smallest.preemptions())
-        if preemptions and not smallest.faults():
-            # This minimised the schedule that was found; others may need fewer.
+        if preemptions and not smallest.faults() and len(smallest) <= LONG:
+            # This minimised the schedule that was found; others may need fewer.  Where they are
+            # long, so few executions would look at too small a part of them.
             other = fewest_preemptions(
                 replay,
                 lambda outcome: outcome.signature() == signature,

@@ -9,6 +9,7 @@ from typing import Any
 
 from bohrbug.model.operation import ACQUIRE, RELEASE, ResourceId
 from bohrbug.model.plan import Constraint, ResourceEvent
+from bohrbug.search.own_code import is_in_own_code, own_or_all
 from bohrbug.search.plain import EventTable
 
 READERS = 16
@@ -35,7 +36,7 @@ class Readers:
         pairs: who read from whom.
     """
 
-    __slots__ = ("_given_by", "by_place")
+    __slots__ = ("_given_by", "by_place", "own_places", "places")
 
     def __init__(self, pairs: Iterable[Pair]) -> None:
         self.by_place: dict[object, list[Pair]] = {}
@@ -45,6 +46,10 @@ class Readers:
             self.by_place.setdefault(place_of(reader), []).append((source, reader))
             if source is not None and reader.kind == ACQUIRE.name:
                 self._given_by.add(source.kind)
+        self.places = list(self.by_place)
+        self.own_places = [
+            place for place, found in self.by_place.items() if is_in_own_code(found[0][1].site)
+        ]
 
     def may_read(
         self, reader: ResourceEvent, other: ResourceEvent | None, source: ResourceEvent | None
@@ -110,6 +115,7 @@ class Draws:
     reader read from there; may it not read from where it did) one is drawn that was asked the
     least often until now, whichever execution it was asked of.  Of ``n`` questions each has been
     asked after ``n`` draws; independent draws would leave out more than a third of them.
+    Half of them are about readers in the program's own code (:mod:`~bohrbug.search.own_code`).
     """
 
     def __init__(self) -> None:
@@ -126,7 +132,7 @@ class Draws:
             random: decides between questions that were asked equally often, and which
                 events of the places are taken.
         """
-        places = list(readers.by_place)
+        places = own_or_all(readers.own_places, readers.places, random)
         if len(places) > READERS:
             places = random.sample(places, READERS)
         pairs = {place: random.choice(readers.by_place[place]) for place in places}

@@ -9,6 +9,7 @@ from bohrbug.model.operation import Point, TaskId
 from bohrbug.model.plan import Policy, WeightedRandom
 from bohrbug.model.trace import Trace
 from bohrbug.search.divisible import State
+from bohrbug.search.own_code import is_in_own_code, own_or_all
 from bohrbug.search.plain import point_from_json, point_to_json
 from bohrbug.search.sampling import ConflictSampler
 
@@ -24,7 +25,8 @@ class SelectivelyUniform(ConflictSampler):
     tasks have left.  How many they have is counted in a profiling execution: the first that
     shows the task at the place.  With
     probability :data:`ALL_SHARE` all conflicting operations are selected, else
-    those at the points where one resource, drawn at random, is conflicted about.
+    those at the points where one resource, drawn at random, is conflicted about: half the time
+    one that the program's own code is in conflict about (:mod:`~bohrbug.search.own_code`).
 
     Guarantee: see :class:`~bohrbug.search.sampling.ConflictSampler`.  If no task blocks and
     the numbers of events are always those counted, then among the executions that select the
@@ -46,6 +48,7 @@ class SelectivelyUniform(ConflictSampler):
         # What is in effect.
         self._profile: list[tuple[TaskId, Point, int]] = []
         self._resources: list[frozenset[Point]] = []
+        self._own_resources: list[frozenset[Point]] = []
 
     def forget_numbers(self) -> None:
         """See :class:`~bohrbug.model.numbering.Dependent`."""
@@ -79,13 +82,18 @@ class SelectivelyUniform(ConflictSampler):
         self._profile = [(task, point, count) for (task, point), (_, count) in self._counts.items()]
         # In an order that does not depend on which execution was seen first.
         conflicts = self._conflicts
-        self._resources = [conflicts.points_of(each) for each in sorted(conflicts.resources)]
+        self._take_resources([conflicts.points_of(each) for each in sorted(conflicts.resources)])
+
+    def _take_resources(self, points: list[frozenset[Point]]) -> None:
+        self._resources = points
+        self._own_resources = [each for each in points if any(map(is_in_own_code, each))]
 
     def policy(self, seed: int, points: frozenset[Point] | None) -> Policy:
         """See :class:`~bohrbug.search.sampling.ConflictSampler`."""
         selected = self._points
         if self._resources and self._random.random() >= ALL_SHARE:
-            selected = self._random.choice(self._resources)
+            candidates = own_or_all(self._own_resources, self._resources, self._random)
+            selected = self._random.choice(candidates)
         weights: Counter[TaskId] = Counter()
         for task, point, events in self._profile:
             if point in selected:
@@ -104,9 +112,9 @@ class SelectivelyUniform(ConflictSampler):
     def _make_effective(self, data: State) -> None:
         super()._make_effective(data)
         self._profile = [(task, point_from_json(point), n) for task, point, n in data["profile"]]
-        self._resources = [
-            frozenset([point_from_json(point) for point in each]) for each in data["resources"]
-        ]
+        self._take_resources(
+            [frozenset([point_from_json(point) for point in each]) for each in data["resources"]]
+        )
 
     def _learned(self) -> State:
         since = self._generations.begin if self._is_piece else -1

@@ -25,6 +25,7 @@ from bohrbug.model.ordering import Event, Ordering
 from bohrbug.model.outcome import OutcomeKind
 from bohrbug.model.site import point_of
 from bohrbug.model.trace import Raised, Trace
+from bohrbug.paths import is_library_file
 
 NEIGHBOURS = 3
 """Conflicting operations of each other task that are paired with an operation: the last ones."""
@@ -60,7 +61,12 @@ def _touched(trace: Trace) -> list[list[tuple[ResourceId, bool]]]:
     return touched
 
 
-def conflicting_pairs(trace: Trace) -> Iterator[tuple[Event, Event]]:
+def is_in_own_code(event: Event) -> bool:
+    """Whether an event is not known to be in the standard library or an installed package."""
+    return event.site is None or not is_library_file(event.site.filename)
+
+
+def conflicting_pairs(trace: Trace, *, only_own: bool = False) -> Iterator[tuple[Event, Event]]:
     """Pairs of conflicting operations of two tasks in the order in which they happened.
 
     Each is paired with the last :data:`NEIGHBOURS` before it of each other task.  What tasks
@@ -70,6 +76,7 @@ def conflicting_pairs(trace: Trace) -> Iterator[tuple[Event, Event]]:
 
     Parameters:
         trace: the execution.
+        only_own: only operations in the program's own code.
     """
     events = events_of(trace)
     recent: dict[ResourceId, dict[TaskId, list[tuple[Event, bool]]]] = {}
@@ -87,6 +94,8 @@ def conflicting_pairs(trace: Trace) -> Iterator[tuple[Event, Event]]:
         # A choice acts on nothing, and what goes on behind a release decides nothing more.
         if event is None or trace.operations[step].kind in (CHOOSE, CONTINUE):
             continue
+        if only_own and not is_in_own_code(event):
+            continue
         for resource, is_write in touched[step] if step >= last - MOST_STEPS else ():
             for other in before(event, resource, is_write):
                 yield other, event
@@ -99,6 +108,8 @@ def conflicting_pairs(trace: Trace) -> Iterator[tuple[Event, Event]]:
                 del own[: -2 * NEIGHBOURS]
     pending = pending_events(trace)
     for event in pending.values():
+        if only_own and not is_in_own_code(event):
+            continue
         for other in before(event, event.resource, event.kind.is_write):
             yield other, event
     end = pending.get(ROOT)
@@ -117,8 +128,8 @@ def _of_daemons(trace: Trace, events: list[Event | None]) -> Iterator[Event]:
         yield from done[task][-NEIGHBOURS:]
 
 
-def _last_pairs(trace: Trace) -> deque[tuple[Event, Event]]:
-    return deque(conflicting_pairs(trace), maxlen=MOST_PAIRS)
+def _last_pairs(trace: Trace, *, only_own: bool) -> deque[tuple[Event, Event]]:
+    return deque(conflicting_pairs(trace, only_own=only_own), maxlen=MOST_PAIRS)
 
 
 def raised_in_a_step(trace: Trace) -> Raised | None:
@@ -153,9 +164,11 @@ class Candidates:
     Parameters:
         trace: the failing execution.
         limit: how many are kept at most.
+        only_own: only pairs of operations in the program's own code.
     """
 
-    def __init__(self, trace: Trace, limit: int = 2_000) -> None:
+    def __init__(self, trace: Trace, limit: int = 2_000, *, only_own: bool = False) -> None:
+        self._only_own = only_own
         self._history = history_of(trace)
         self._length = len(trace)
         self._raised = trace.raised
@@ -163,18 +176,20 @@ class Candidates:
         self._limit = limit
         self.ranks: dict[Ordering, Rank] = {}
         # The events of the failing execution, with resources as they are called there.
-        own = [event for event in events_of(trace) if event is not None]
+        done = [event for event in events_of(trace) if event is not None]
         pending = pending_events(trace)
-        self._own = {event: event for event in (*own, *pending.values())}
+        self._own = {event: event for event in (*done, *pending.values())}
         # What tasks that wait for ever would have done next; what comes behind that follows from
         # the failure, whatever it comes after.
         self._awaited = pending if trace.outcome.kind in _FOR_EVER else {}
-        self._fired = {(e.task, e.kind, e.where): e for e in own if e.fired}
+        self._fired = {(e.task, e.kind, e.where): e for e in done if e.fired}
         # By task that is over: its last step.
         self._last = {task: step for step, task in enumerate(trace.tasks)}
         for waiting in trace.final_pending:
             self._last.pop(waiting, None)
-        self.of_failing = tuple(self._take([Ordering(*pair) for pair in _last_pairs(trace)]))
+        self.of_failing = tuple(
+            self._take([Ordering(*pair) for pair in _last_pairs(trace, only_own=only_own)])
+        )
 
     def _take(self, orderings: list[Ordering]) -> list[Ordering]:
         fresh = {
@@ -230,7 +245,7 @@ class Candidates:
         """
         pairs = [
             (renamed_event(first, names), renamed_event(second, names))
-            for first, second in _last_pairs(trace)
+            for first, second in _last_pairs(trace, only_own=self._only_own)
         ]
         turned = [self._turned(*pair) for pair in pairs]
         # What was done here may have been given up there, as its timeout fired.

@@ -29,7 +29,7 @@ from bohrbug.exploration.minimisation.examples import (
     renamed_task,
     renamings,
 )
-from bohrbug.exploration.minimisation.preemptions import Execute, segments_of
+from bohrbug.exploration.minimisation.preemptions import LONG, Execute, segments_of
 from bohrbug.model.cause import Cause, Strength
 from bohrbug.model.history import history_of, in_order
 from bohrbug.model.operation import TaskId
@@ -45,8 +45,17 @@ LARGEST = 3
 SYSTEMATIC_SHARE = 0.35
 """Share of the budget for executions with few preemptions; small tests are exhausted by it."""
 
+OWN_SHARE = 0.7
+"""Share of the budget for the orderings of the program's own code, where there are many others."""
+
 LIKENESSES = (0.95, 0.8, 0.6, 0.4)
 """Shares of the failing execution's orderings that are kept to get executions like it."""
+
+MOST_PREEMPTIONS = 10
+"""Preemptions of the failing execution of which each is left out with all that come after it."""
+
+MOST_TURNED = 10
+"""Orderings of the program's own code of which each is turned round."""
 
 SEEDS = 10
 """Executions of each sort with which a set of orderings is tested, and ..."""
@@ -82,12 +91,14 @@ def resources_in(orderings: tuple[Ordering, ...]) -> int:
 class _Learner:
     """Makes executions, claims and attempts to refute them."""
 
-    def __init__(self, failing: Trace, execute: Execute, budget: Budget) -> None:
+    def __init__(
+        self, failing: Trace, execute: Execute, budget: Budget, *, only_own: bool = False
+    ) -> None:
         self._failing = failing
         self._execute = execute
         self._budget = budget
         self._history = history_of(failing)
-        self._examples = Examples(failing)
+        self._examples = Examples(failing, only_own=only_own)
         self._random = Random(0)
         self._seed = 0
         self.complete = False
@@ -108,7 +119,7 @@ class _Learner:
     def look_around(self, ways: list[Renaming]) -> None:
         """The first examples: few preemptions, other tasks in the same places, and alike ones."""
         failing = self._failing
-        for step in failing.preemptions()[:10]:
+        for step in failing.preemptions()[:MOST_PREEMPTIONS]:
             self._run(Plan(tuple(failing.choices[:step]), NonPreemptive()))
         for way in ways[1:]:
             segments = tuple((renamed_task(task, way), n) for task, n in segments_of(failing))
@@ -123,6 +134,22 @@ class _Learner:
             strategy.observe(self._run(plan))
         for plan in self._alike(2):
             self._run(plan)
+
+    def look_at_own_code(self) -> None:
+        """The first examples where only few orderings are in question: each turned round."""
+        failing, values = self._failing, self._examples.values
+        for step in failing.preemptions()[:MOST_PREEMPTIONS]:
+            self._run(Plan(tuple(failing.choices[:step]), NonPreemptive()))
+        orderings = self._examples.candidates.of_failing
+        for turned in orderings[:MOST_TURNED]:
+            self._run(Plan(policy=Ordered((turned.reversed(),), 0, values)))
+        for plan in self._alike(2):
+            self._run(plan)
+
+    @property
+    def has_candidates(self) -> bool:
+        """Whether anything is in question."""
+        return bool(self._examples.candidates.of_failing)
 
     def _alike(self, rounds: int) -> Iterator[Plan]:
         """Executions that are like the failing one in part."""
@@ -295,10 +322,31 @@ def find_cause(failing: Trace, execute: Execute, budget: Budget) -> Cause | None
         ``None`` if no claim with up to :data:`LARGEST` orderings agrees with all executions, or
         too few were made.
     """
+    if len(failing) > LONG:
+        # In a long execution there are more orderings in libraries than can be told apart by a
+        # few executions; each explanation is put to the same test.
+        found = _find_in_own_code(failing, execute, budget.part(OWN_SHARE))
+        if found is not None and found.strength in (Strength.EXACT, Strength.SUFFICIENT):
+            return found
     learner = _Learner(failing, execute, budget)
     ways = renamings(failing)
     with suppress(_Spent):
         learner.look_around(ways)
+    return _learnt(learner, ways, alike_tasks(failing))
+
+
+def _find_in_own_code(failing: Trace, execute: Execute, budget: Budget) -> Cause | None:
+    learner = _Learner(failing, execute, budget, only_own=True)
+    if not learner.has_candidates:
+        return None
+    with suppress(_Spent):
+        learner.look_at_own_code()
+    return _learnt(learner, renamings(failing), alike_tasks(failing))
+
+
+def _learnt(
+    learner: _Learner, ways: list[Renaming], alike: list[tuple[TaskId, ...]]
+) -> Cause | None:
     claim, table = learner.learn([SAME])
     if len(ways) > 1 and (
         claim is None or claim.strength in (Strength.SUFFICIENT, Strength.NECESSARY)
@@ -309,4 +357,4 @@ def find_cause(failing: Trace, execute: Execute, budget: Budget) -> Cause | None
         elif claim is not None:
             # What came to light meanwhile may speak against it.
             claim = learner.claim(table)
-    return None if claim is None else learner.cause(claim, table, alike_tasks(failing))
+    return None if claim is None else learner.cause(claim, table, alike)

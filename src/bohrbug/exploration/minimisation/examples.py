@@ -104,15 +104,16 @@ class Examples:
 
     Parameters:
         failing: the execution to explain; the first example.
+        only_own: only what is in the program's own code may explain it.
     """
 
-    def __init__(self, failing: Trace) -> None:
+    def __init__(self, failing: Trace, *, only_own: bool = False) -> None:
         self._way = way_of_failing(failing.outcome)
         self.values = data_choices(failing)
         self._values = dict(self.values)
         self._known: set[int] = set()
         self.first_users = FirstUsers()
-        self.candidates = Candidates(failing)
+        self.candidates = Candidates(failing, only_own=only_own)
         self.all: list[Example] = []
         self.add(failing)
 

@@ -3,13 +3,24 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Container, Iterable, Iterator
 from dataclasses import replace
 from itertools import chain, groupby
 
 from bohrbug.exploration.minimisation.budget import Budget
+from bohrbug.exploration.minimisation.needed_orderings import drop_orderings
 from bohrbug.model.operation import ROOT, TaskId
-from bohrbug.model.plan import NonPreemptive, Plan, Segments, Switch, Switches, TaskValues
+from bohrbug.model.ordering import Ordering
+from bohrbug.model.plan import (
+    NonPreemptive,
+    Ordered,
+    Plan,
+    Policy,
+    Segments,
+    Switch,
+    Switches,
+    TaskValues,
+)
 from bohrbug.model.site import site_of
 from bohrbug.model.trace import Trace
 from bohrbug.paths import is_library_file
@@ -33,7 +44,13 @@ MOST_ALONE = 16
 """Preemptions of which each is tried alone."""
 
 MOST_IN_VAIN = 60
-"""Executions in a row that come to nothing where only a single preemption is left."""
+"""Executions in a row that take away no preemption, where few are left."""
+
+LONG = 500
+"""Steps of a schedule with too many stretches for each of them to be looked at."""
+
+MOST_IN_VAIN_WHERE_LONG = 20
+"""The same in such a schedule."""
 
 MANY = 5
 """Tasks of which some are left out; of fewer every two stretches are soon joined."""
@@ -126,7 +143,10 @@ def cost(trace: Trace) -> tuple[int, int, int, int]:
 
 
 def minimise(
-    trace: Trace, execute: Execute, budget: Budget | None = None, *, has_switches: bool = False
+    trace: Trace,
+    execute: Execute,
+    budget: Budget | None = None,
+    policies: Container[type[Policy]] = (),
 ) -> Trace:
     """The failing execution with the fewest preemptions that could be found.
 
@@ -138,32 +158,45 @@ def minimise(
         trace: a failing execution.
         execute: executes a plan.
         budget: what may be spent; :data:`MOST` executions if it is not given.
-        has_switches: plans with :class:`Switches` can be executed.
+        policies: those of :class:`Ordered` and :class:`Switches` that can be executed.
     """
     signature = trace.outcome.signature()
     best, best_cost = trace, cost(trace)
     left = Budget(MOST) if budget is None else budget
 
-    def better(plan: Plan) -> bool:
+    def try_it(plan: Plan) -> tuple[bool, bool]:
+        """Whether it fails alike, and whether it does so at a lower cost."""
         nonlocal best, best_cost
         left.executions -= 1
         candidate = execute(plan)
         if candidate.outcome.signature() != signature or candidate.divergence is not None:
-            return False
+            return False, False
         candidate_cost = cost(candidate)
         if candidate_cost >= best_cost:
-            return False
+            return True, False
         best, best_cost = candidate, candidate_cost
-        return True
+        return True, True
+
+    def better(plan: Plan) -> bool:
+        return try_it(plan)[1]
 
     if best.faults():
         _drop_faults(lambda: best, better, left)
-    if has_switches and best_cost[1] > FEW:
+    has_many = best_cost[1] > FEW
+    if Ordered in policies and has_many:
+        values = _values(best)
+
+        def fails_alike(orderings: tuple[Ordering, ...]) -> bool:
+            return try_it(Plan((), Ordered(orderings, 0, values)))[0]
+
+        drop_orderings(best, fails_alike, lambda: left.is_spent() or best_cost[1] <= FEW)
+    if Switches in policies and has_many:
         _drop_many(lambda: best, better, left)
     # Most of many tasks have nothing to do with it: leave out halves of them, quarters, ...
     number = len({*best.tasks, ROOT})
     size = number // 2 if number >= MANY else 0
-    while size and best_cost[1]:
+    enough = FEW if has_many or len(best) > LONG else 0
+    while size and best_cost[1] > enough:
         tasks = [task for task in dict.fromkeys(best.tasks) if task != ROOT]
         for begin in range(0, len(tasks), size):
             if left.is_spent():
@@ -178,15 +211,18 @@ def minimise(
         if left.is_spent() or better(Plan(tuple(first.choices[:index]), rest)):
             break
     improved, in_vain = True, 0
+    in_vain_at_most = MOST_IN_VAIN if len(best) <= LONG else MOST_IN_VAIN_WHERE_LONG
     while improved and best_cost[1] and not left.is_spent():
         improved = False
-        known = segments_of(best)
+        known, preemptions = segments_of(best), best_cost[1]
         for segments in chain(variations(known), lengthened(known)):
-            if left.is_spent() or (best_cost[1] == 1 and in_vain > MOST_IN_VAIN):
+            if left.is_spent() or (preemptions <= FEW and in_vain > in_vain_at_most):
                 break
             in_vain += 1
             if better(Plan((), Segments(tuple(segments), _values(best)))):
-                improved, in_vain = True, 0
+                improved = True
+                # A task that goes on for longer where it had to wait anyway explains little.
+                in_vain = 0 if best_cost[1] < preemptions else in_vain
                 break
     return best
 

@@ -301,7 +301,7 @@ def _confirmed(platform: ThreadsPlatform, recorded: Failure, found: Trace) -> Fa
         return None
     smallest = found
     if recorded.outcome.race is None and len(found) <= LONG:
-        smallest = minimise(found, execute, has_switches=True)
+        smallest = minimise(found, execute, policies=platform.runtime.policies)
         if not reproduces(smallest.as_plan()):
             smallest = found
     plan = smallest.as_plan()
