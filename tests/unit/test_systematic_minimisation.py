@@ -12,8 +12,8 @@ import pytest
 
 import bohrbug
 from bohrbug import Interpreter
-from bohrbug.exploration import findings
-from bohrbug.exploration.minimisation import systematic
+from bohrbug.exploration import findings, follow_up
+from bohrbug.exploration.minimisation import preemptions, systematic
 from bohrbug.exploration.minimisation.budget import Budget
 from bohrbug.exploration.minimisation.systematic import Looked, at_random, fewest_preemptions
 from bohrbug.model.operation import Site
@@ -173,6 +173,34 @@ def test_random_schedules_may_show_that_the_gil_does_not_help(
     monkeypatch.setattr(systematic, "fewest_preemptions", lambda *_: Looked(None, False))
     (failure,) = bohrbug.explore(writes_around_a_call, strategy="rff").failures
     assert failure.interpreter is Interpreter.ANOTHER_SCHEDULE
+
+
+def test_of_long_executions_fewer_are_looked_at_for_the_gil(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    budgets: list[int] = []
+
+    def note(*arguments: object) -> None:
+        budget = arguments[-1]
+        assert isinstance(budget, Budget)
+        budgets.append(budget.executions)
+
+    monkeypatch.setattr(systematic, "fewest_preemptions", lambda *_: Looked(None, False))
+    monkeypatch.setattr(systematic, "at_random", note)
+    bohrbug.explore(increments)
+    monkeypatch.setattr(preemptions, "LONG", 1)
+    bohrbug.explore(increments)
+    ordinary, of_long = budgets
+    assert 0 < of_long < ordinary / 3
+
+
+def test_fewer_preemptions_are_not_looked_for_among_long_executions(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(follow_up, "LONG", 1)
+    monkeypatch.setattr(follow_up, "fewest_preemptions", lambda *_: pytest.fail("looked for"))
+    (failure,) = bohrbug.explore(increments).failures
+    assert failure.trace.preemptions()
 
 
 def test_without_the_budget_to_look_for_others_only_this_schedule_is_spoken_of(

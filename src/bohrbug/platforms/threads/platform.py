@@ -146,12 +146,15 @@ class ThreadsPlatform(Platform):
         # What has turned out to be racy since it was found may be where such a build can switch.
         gil = replace(conditions, gil=True, points=conditions.points | points)
         # Loaded with the first failure that needs it.
+        from bohrbug.exploration.minimisation.preemptions import LONG
         from bohrbug.exploration.minimisation.systematic import at_random, fewest_preemptions
 
         def execute(plan: Plan) -> Trace:
             return runtime.execute(plan.under(gil), learn=False).trace
 
         is_wanted, most = failure.outcome.is_like, len(trace.preemptions())
+        if len(trace) > LONG:
+            budget.executions = min(budget.executions, _MOST_LONG)
         systematic = budget.part(_SYSTEMATIC)
         other, to_the_end = fewest_preemptions(execute, is_wanted, most, systematic)
         if not to_the_end:
@@ -161,6 +164,9 @@ class ThreadsPlatform(Platform):
             return Interpreter.ANOTHER_SCHEDULE
         return Interpreter.FREE_THREADED if to_the_end else Interpreter.THIS_SCHEDULE
 
+
+_MOST_LONG = 40
+"""Executions that may be spent on that where each of them is long."""
 
 _SYSTEMATIC = 0.75
 """The share of what may be spent on finding out about the GIL, before schedules are drawn."""
