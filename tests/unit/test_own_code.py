@@ -206,7 +206,7 @@ def test_the_cause_of_a_long_execution_is_looked_for_in_own_code_first(
     run = LosesUpdate(LONG // 2, resources=40)
     draws = (run(Plan((), UniformRandom(seed))) for seed in range(100))
     failing = next(trace for trace in draws if trace.outcome.is_failure)
-    cause = find_cause(failing, run, Budget(60))
+    cause = find_cause(failing, run, Budget(30))
     assert cause is not None
     assert cause.strength is Strength.EXACT
     assert {event.resource for each in cause.orderings for event in (each.first, each.second)} == {
