@@ -46,9 +46,6 @@ LEFT_OUT: dict[str, dict[str, str]] = {
             "loop's data accesses scheduling points, and these tests run without rewriting"
         ),
         "InterruptMainTests.test_interrupt_main_subthread": MAIN_THREAD,
-        "ThreadTests.test_PyThreadState_SetAsyncExc": (
-            "raises an exception in another OS thread, by its ident, through the C interface"
-        ),
         "EventTests.test_set_and_clear": (
             "sleeps, and assumes that the threads are waiting by then: Event.wait is one "
             "operation, and a task that is chosen for it only after the event was set and "

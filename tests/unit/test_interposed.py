@@ -106,7 +106,7 @@ def replaced(all_patches: Iterable[Patches]) -> dict[tuple[int, str], str]:
     for patches in all_patches:
         patches.prepare()
         for owner, name, _ in patches.pairs():
-            module = getattr(owner, "__module__", owner.__name__)
+            module = getattr(owner, "__module__", "") or owner.__name__
             if not name.startswith("_bohrbug") and module.partition(".")[0] != "trio":
                 found[id(owner), name] = f"{owner!r}.{name}"
     return found

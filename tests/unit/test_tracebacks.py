@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
+import concurrent.futures
+import gc
+import threading
 import traceback
+import weakref
 from collections.abc import Callable
 
 import pytest
 
+import bohrbug
+from bohrbug import VerdictKind
 from bohrbug.runtime.threads.tracebacks import formatted, frames_of_traceback
 
 
@@ -98,3 +105,63 @@ def test_the_same_place_with_another_message() -> None:
 def test_the_innermost_frame_is_the_last() -> None:
     frames = frames_of_traceback(raised_by(lambda: deep(2)).__traceback__)
     assert [frame.site.function for frame in frames][-4:] == ["deep", "deep", "deep", "plain"]
+
+
+# -- cycles ------------------------------------------------------------------------------------
+
+
+class Refused(Exception):
+    """What a future has."""
+
+
+def refuse() -> None:
+    raise Refused
+
+
+async def refuse_later() -> None:
+    raise Refused
+
+
+def ask_a_worker(timeout: float | None) -> None:
+    with concurrent.futures.ThreadPoolExecutor(1) as pool:
+        future = pool.submit(refuse)
+        try:
+            future.result(timeout)
+        finally:
+            del future
+
+
+def ask_the_loop_of_another_thread(timeout: float | None) -> None:
+    loop = asyncio.new_event_loop()
+    thread = threading.Thread(target=loop.run_forever)
+    thread.start()
+    future = asyncio.run_coroutine_threadsafe(refuse_later(), loop)
+    try:
+        future.result(timeout)
+    finally:
+        del future
+        loop.call_soon_threadsafe(loop.stop)
+        thread.join()
+        loop.close()
+
+
+@pytest.mark.parametrize("ask", [ask_a_worker, ask_the_loop_of_another_thread])
+@pytest.mark.parametrize("timeout", [None, 100.0])
+def test_an_exception_that_a_future_has_given_dies_at_once(
+    ask: Callable[[float | None], None], timeout: float | None
+) -> None:
+    """It has frames of ours in its traceback, which must not lead back to it."""
+
+    def test() -> None:
+        gc.disable()
+        try:
+            try:
+                ask(timeout)
+            except Refused as error:
+                given = weakref.ref(error)
+            assert given() is None
+        finally:
+            gc.enable()
+
+    result = bohrbug.explore(test, timeouts="late", executions=30)
+    assert result.verdict.kind is not VerdictKind.FAILED

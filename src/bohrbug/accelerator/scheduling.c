@@ -34,8 +34,8 @@ Slot task_slots[] = {
     [DEADLINE] = {"deadline", 0}, [ENDED] = {"ended", 0}, [GREENLET] = {"greenlet", 0},
     [HOLDING] = {"holding", 0}, [ID] = {"id", 0}, [INDEX] = {"index", 0}, [INSIDE] = {"inside", 0},
     [JOINED] = {"joined", 0}, [LOOKS] = {"looks", 0}, [LOOKS_AT] = {"looks_at", 0},
-    [PENDING] = {"pending", 0}, [READY] = {"ready", 0}, [WAITING] = {"waiting", 0},
-    [WAITS_FOR] = {"waits_for", 0}, {0},
+    [PENDING] = {"pending", 0}, [READY] = {"ready", 0}, [SENT] = {"sent", 0},
+    [WAITING] = {"waiting", 0}, [WAITS_FOR] = {"waits_for", 0}, {0},
 };
 Slot state_slots[] = {[STATE_ID] = {"id", 0}, [STATE_SERIAL] = {"serial", 0}, {0}};
 Slot table_slots[] = {[TABLE_SERIAL] = {"serial", 0}, {0}};
@@ -89,6 +89,14 @@ set_pending(PyObject *task, PyObject *kind, PyObject *resource, PyObject *place)
     return 0;
 }
 
+/* A signal waits for the task, which stands for the main thread, or an exception was sent to it. */
+static int
+is_interrupted(PyObject *self, PyObject *task)
+{
+    return TASK(task, SENT) != Py_None ||
+           (PyList_GET_SIZE(EXECUTION(SIGNALS)) != 0 && task == EXECUTION(ROOT));
+}
+
 /* -- scheduling points -------------------------------------------------------------- */
 
 Progress
@@ -137,7 +145,7 @@ perform(PyObject *self, PyObject *kind, PyObject *state, PyObject *place, PyObje
         return FAILED;
     }
     SET_TASK(task, WAITING, Py_False);
-    if (PyList_GET_SIZE(EXECUTION(SIGNALS)) != 0 && task == EXECUTION(ROOT)) {
+    if (is_interrupted(self, task)) {
         PyObject *arguments[] = {self, kind, state, place, ready == NULL ? Py_None : ready};
         PyObject *result = PyObject_Vectorcall(after_signals, arguments, 5, NULL);
         Py_XDECREF(result);
@@ -287,7 +295,7 @@ try_access(PyObject *self, PyObject *place, PyObject *kind, PyObject *shadow)
         goto done;
     }
     SET_TASK(task, WAITING, Py_False);
-    if (PyList_GET_SIZE(EXECUTION(SIGNALS)) != 0 && task == EXECUTION(ROOT)) {
+    if (is_interrupted(self, task)) {
         PyObject *arguments[] = {self, place, kind, shadow};
         PyObject *result = PyObject_Vectorcall(access_after_signals, arguments, 4, NULL);
         Py_XDECREF(result);

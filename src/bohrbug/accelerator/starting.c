@@ -184,6 +184,8 @@ start_thread(PyObject *thread, PyFrameObject *caller)
         return RARE;
     PyObject *parent = EXECUTION(CURRENT);
     if (is_inside(parent) || EXECUTION(ATOMIC) != zero || !is_unhooked() ||
+        /* Exceptions may be sent to the new thread, see look_for_exceptions(). */
+        TASK(EXECUTION(ROOT), LOOKS_AT) != Py_None ||
         is_from_within(caller) || own(thread, thread_texts.initialized) != Py_True) {
         PyErr_Clear();
         return RARE;

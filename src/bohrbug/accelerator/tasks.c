@@ -6,7 +6,7 @@ static Slot fresh_slots[] = {
     {"greenlet", 0}, {"carrier", 0}, {"function", 0}, {"spawned", 0}, {"thread", 0},
     {"pending", 0}, {"ready", 0}, {"deadline", 0}, {"waits_for", 0}, {"prelude_of", 0},
     {"state", 0}, {"running_loop", 0}, {"loop_task", 0}, {"host", 0},
-    {"looks_at", 0},
+    {"looks_at", 0}, {"sent", 0},
     /* from here on false */
     {"daemon", 0}, {"ended", 0}, {"started_directly", 0}, {"timed_out", 0}, {"external", 0},
     /* from here on true */
@@ -19,7 +19,7 @@ static Slot fresh_slots[] = {
     {"holding", 0}, {"looks", 0}, {"local_values", 0},
     {0},
 };
-enum { FIRST_FALSE = 15, FIRST_TRUE = 20, FIRST_ZERO = 22, FIRST_TEXT = 27, FIRST_DICT = 29 };
+enum { FIRST_FALSE = 16, FIRST_TRUE = 21, FIRST_ZERO = 23, FIRST_TEXT = 28, FIRST_DICT = 30 };
 
 Slot thread_slots[] = {
     [BEGUN] = {"begun", 0}, [CARRIER] = {"carrier", 0}, [CHILDREN] = {"children", 0},

@@ -16,7 +16,7 @@ from bohrbug.exploration.result import MOST_SURVEYED, Failure, Result
 from bohrbug.exploration.spending import Spending
 from bohrbug.model.conditions import Level
 from bohrbug.model.history import history_of
-from bohrbug.model.outcome import LONG_RUNS, TAKING, Outcome, OutcomeKind, Race
+from bohrbug.model.outcome import LONG_RUNS, SENT_EXCEPTIONS, TAKING, Outcome, OutcomeKind, Race
 from bohrbug.model.plan import Plan
 from bohrbug.model.standstill import is_long
 from bohrbug.model.trace import Trace
@@ -215,7 +215,7 @@ class Findings:
         """Remember that the schedule without preemptions passes: it must pass when another fails.
 
         That schedule is the same whatever else becomes a scheduling point, unless it has runs so
-        long that other tasks interrupt them.
+        long that other tasks interrupt them, or exceptions that a thread sends to another.
         """
         self._passes_undisturbed = self._passes_undisturbed or trace.plan == Plan()
 
@@ -268,7 +268,8 @@ class Findings:
         undisturbed = None
         if self._passes_undisturbed:
             again = self.replay(Plan().under(self._learner.conditions))
-            if not again.uncontrolled.counts.get(TAKING + LONG_RUNS):
+            taken = again.uncontrolled.counts
+            if not (taken.get(TAKING + LONG_RUNS) or taken.get(TAKING + SENT_EXCEPTIONS)):
                 undisturbed = again.outcome
         if undisturbed is not None and undisturbed.is_failure:
             self.fails_when_repeated = trace.plan == Plan()

@@ -319,6 +319,9 @@ REPEATED_YIELDS = "loops of reads, yields or sleeps as waiting for the other tas
 LEFT_AS_IT_IS = "what the first execution leaves behind as it is"
 """The condition where only the first execution of a test has some data races."""
 
+SENT_EXCEPTIONS = "exceptions sent to other threads as coming just before one of their steps"
+"""What is assumed of exceptions that a thread raises in another."""
+
 LONG_RUNS = "runs of 2,000 steps as interrupted by the other tasks"
 """What is assumed where it does so because others have waited long."""
 

@@ -193,6 +193,7 @@ ROWS = (
     Row("multiprocessing.dummy", control="weakref"),
     Row("sys", control="_current_frames unraisablehook"),
     Row("abc", control="update_abstractmethods"),
+    Row("ctypes:pythonapi", control="PyThreadState_SetAsyncExc"),
 )
 
 PRIMITIVES = (
@@ -201,7 +202,7 @@ PRIMITIVES = (
     *("timing", "entropy", "futures", "sets_of_futures", "begun_together", "hashing"),
     *("identities", "quiet_sets"),
     *("imports", "made_code", "log_records", "looking", "keyboard", "os_names", "interpreters"),
-    *("library_callbacks", "exiting"),
+    *("library_callbacks", "exiting", "sent_exceptions"),
 )
 """Modules of ``runtime.threads`` that replace something, in the order of their installation."""
 

@@ -1,16 +1,19 @@
-"""Signals that wait until the root task runs, which stands for the main thread."""
+"""Signals that wait until the root task runs, which stands for the main thread.
+
+And exceptions that wait until the task runs to which another one has sent them.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from bohrbug.model.operation import RAISE, Kind
+from bohrbug.model.operation import END, RAISE, Kind
 from bohrbug.runtime.threads.control import controlled
 from bohrbug.runtime.threads.outside import Handler
 from bohrbug.runtime.threads.recording import look_as_well
 from bohrbug.runtime.threads.resources import ResourceState
-from bohrbug.runtime.threads.task import TaskKilled, TimeoutPolicy
+from bohrbug.runtime.threads.task import Task, TaskKilled, TimeoutPolicy
 
 if TYPE_CHECKING:
     from bohrbug.runtime.threads.execution import Execution
@@ -21,6 +24,7 @@ BEHIND = "what event loops do for signals as coming after what they were about t
 
 _SENT = "signals sent to the main thread by other tasks"
 _RAISED = "handlers of such signals that raise"
+_EXCEPTION = "exceptions sent to a thread"
 
 
 def signals_of(execution: Execution) -> ResourceState:
@@ -51,6 +55,55 @@ def _note_signal(execution: Execution) -> None:
     one and any of these steps are tried in both orders.
     """
     execution.namespaces.add(_SENT)
+
+
+def sent_to(execution: Execution, task: Task) -> ResourceState:
+    """What who sends an exception to a task changes, and the task looks at before each step."""
+    if task is execution.root:
+        return signals_of(execution)
+    name = f"an exception in thread {task.id}"
+    return execution.resources.state_named(f"{task.id}:sent", name, "exception")
+
+
+def expect_exception(execution: Execution, task: Task) -> None:
+    """From now on, and in later executions, each step of a thread looks whether one was sent."""
+    # The root looks, too: then threads are not started in C, where nobody asks who is to look.
+    execution.namespaces.update((_SENT, _EXCEPTION, (_EXCEPTION, task.id)))
+    task.looks_at = sent_to(execution, task)
+
+
+def are_exceptions_sent(namespaces: set[object]) -> bool:
+    """Whether threads have sent exceptions to others, in an earlier execution.
+
+    They come where a build with the GIL could switch threads, also in one without it: an
+    interpreter looks for them at these places.
+    """
+    return _EXCEPTION in namespaces
+
+
+def look_for_exceptions(execution: Execution, task: Task) -> None:
+    """A task is new: if exceptions were sent to it in earlier executions, any step may see one."""
+    if (_EXCEPTION, task.id) in execution.namespaces:
+        task.looks_at = sent_to(execution, task)
+
+
+def sent_error(exception: Any) -> BaseException:
+    """What is raised in a thread to which something was sent."""
+    if isinstance(exception, type) and issubclass(exception, BaseException):
+        return exception()
+    text = f"_PyErr_SetObject: exception {exception!r} is not a BaseException subclass"
+    return SystemError(text)
+
+
+def _raise_what_was_sent(execution: Execution, kind: Kind | None = None) -> None:
+    """Raise what was sent to the running thread, unless nothing of the program is left of it."""
+    running = execution.current
+    if execution.sees_exception(running):
+        thread = running.host or running
+        exception, thread.sent = thread.sent, None
+        is_over = thread is execution.root and execution.ending.is_past_the_test()
+        if kind is not END and not is_over:
+            raise sent_error(exception)
 
 
 def announce_signal(place: Any) -> None:
@@ -99,6 +152,8 @@ def after_signals(
 ) -> bool:
     """The root, or what its event loop runs, was chosen and signals wait for it: handle them first.
 
+    Or an exception was sent to whichever thread was chosen.
+
     Parameters:
         execution: the execution.
         kind, state, place, ready, external, firing: what the root was about to do, see
@@ -113,7 +168,9 @@ def after_signals(
     task.firing = TimeoutPolicy.EARLY
     task.timed_out = False
     _note_look(execution)
-    handle_signals(execution)
+    _raise_what_was_sent(execution, kind)
+    if (task.host or task) is execution.root:
+        handle_signals(execution)
     if timed_out:
         return False
     return execution.perform(kind, state, place, ready, left, external, firing)
@@ -127,6 +184,7 @@ def access_after_signals(execution: Execution, place: Any, kind: Kind, shadow: A
         place, kind, shadow: see :meth:`~bohrbug.runtime.threads.execution.Execution.access`.
     """
     _note_look(execution)
+    _raise_what_was_sent(execution)
     handle_signals(execution)
     return execution.access(place, kind, shadow)
 

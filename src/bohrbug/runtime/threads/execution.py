@@ -39,6 +39,7 @@ from bohrbug.runtime.threads.deciding import Deciding
 from bohrbug.runtime.threads.deferred_signals import (
     access_after_signals,
     after_signals,
+    are_exceptions_sent,
     expect_signals,
 )
 from bohrbug.runtime.threads.ending import Ending
@@ -143,7 +144,8 @@ class Execution(Deciding):
         self.atomic = 0
         # A garbage collection may still happen.
         self.collecting = settings.gc
-        self.gil = self._minds_gil = conditions.gil
+        self.gil = conditions.gil
+        self._minds_gil = conditions.gil or are_exceptions_sent(shared.namespaces)
         self.sink: Any = None
         self._namespaces = shared.namespaces
         self.original: Callable[[CodeType], CodeType] = shared.original
@@ -329,7 +331,7 @@ class Execution(Deciding):
             task.deadline = None
             raise TaskKilled
         task.waiting = False
-        if self.signals and (task.host or task) is self.root:
+        if self.sees_exception(task) or (self.signals and (task.host or task) is self.root):
             return after_signals(self, kind, state, place, ready, external, firing)
         if ready is not None:
             if (
@@ -395,7 +397,7 @@ class Execution(Deciding):
         if self.aborting:
             raise TaskKilled
         task.waiting = False
-        if self.signals and (task.host or task) is self.root:
+        if self.sees_exception(task) or (self.signals and (task.host or task) is self.root):
             return access_after_signals(self, place, kind, shadow)
         task.breakable = False
         if task.looks_at is not None:
@@ -452,6 +454,14 @@ class Execution(Deciding):
         entry = self._variables[id(shadow)] = names_of(shadow, self._namespaces)
         self.resources.add_variable(entry[0], shadow)
         return entry
+
+    def sees_exception(self, task: Task) -> bool:
+        """Whether the thread of a task raises now what another has sent to it.
+
+        In the first execution nothing tells where it could, see :func:`are_exceptions_sent`.
+        """
+        is_sent = (task.host or task).sent is not None
+        return is_sent and (task.breakable or not self._minds_gil)
 
     def affect(self, shadow: Any) -> None:
         """The running step changes a variable, in addition to what its operation does."""

@@ -130,32 +130,37 @@ def _wrap_waiting(name: str) -> None:
 
     @patches.method(_Future, name)
     def wrapper(self: Any, timeout: float | None = None) -> Any:
-        execution = controlled()
-        if execution is None:
-            return original(self, timeout)
-        task = execution.current
-        frame = _getframe(1)
-
-        def ready() -> bool:
-            return self._state in _DONE and _is_free(self, task)
-
-        # Also where a module of the library calls: whether there is a step must not depend on how
-        # far the others are.
-        if not (task.inside and ready()):
-            state = execution.resources.of(self, "Future")
-            place = _place_from(frame)
-            if timeout is None or timeout > 0:
-                execution.perform(RESULT, state, place, ready, timeout)
-            elif not task.inside:
-                execution.perform(INSPECT, state, place, lambda: _is_free(self, task))
-                execution.observe(state, place)
-        if self._state in _DONE:
-            kept_errors.ask(self)
-        task.inside += 1
         try:
-            return original(self, 0 if timeout is not None else None)
+            execution = controlled()
+            if execution is None:
+                return original(self, timeout)
+            task = execution.current
+            frame = _getframe(1)
+
+            def ready() -> bool:
+                return self._state in _DONE and _is_free(self, task)
+
+            # Also where a module of the library calls: whether there is a step must not depend on
+            # how far the others are.
+            if not (task.inside and ready()):
+                state = execution.resources.of(self, "Future")
+                place = _place_from(frame)
+                if timeout is None or timeout > 0:
+                    execution.perform(RESULT, state, place, ready, timeout)
+                elif not task.inside:
+                    execution.perform(INSPECT, state, place, lambda: _is_free(self, task))
+                    execution.observe(state, place)
+            if self._state in _DONE:
+                kept_errors.ask(self)
+            task.inside += 1
+            try:
+                return original(self, 0 if timeout is not None else None)
+            finally:
+                task.inside -= 1
         finally:
-            task.inside -= 1
+            # The exception of the future has this frame in its traceback: a cycle, as the original
+            # knows, too.
+            del self
 
 
 for _name, _kind in wrapped_alike("concurrent.futures._base:Future", CONTROL):

@@ -7,6 +7,7 @@ thread-locals that exist already, are exchanged (:mod:`adoption`).
 from __future__ import annotations
 
 import concurrent.futures.thread
+import ctypes
 import os
 import queue
 import sys
@@ -190,7 +191,7 @@ def _functions_to_exchange() -> list[tuple[Any, Any]]:
     seen: set[int] = set()
     for patches in _ALL:
         for owner, name, replacement in patches.pairs():
-            if isinstance(owner, types.ModuleType):
+            if isinstance(owner, types.ModuleType) or owner is ctypes.pythonapi:
                 original = vars(owner).get(name)
                 # Of a number, another reference to it may mean something else.
                 if callable(original) and original is not replacement and id(original) not in seen:

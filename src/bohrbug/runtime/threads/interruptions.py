@@ -3,7 +3,8 @@
 What a handler accesses and what the main thread accesses is in one task, so that there is no data
 race between them.  But when the signal comes is up to whoever sends it: what the main thread did
 before the handler might as well have come after it, or half before and half after.  If a handler
-raises, each of its accesses may be the last one that it comes to.
+raises, each of its accesses may be the last one that it comes to.  So may each access of a
+thread to which others send exceptions.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from bohrbug.runtime.threads.data.places import Place
 from bohrbug.runtime.threads.data.shadows import Shadow
 from bohrbug.runtime.threads.data.sinks import AroundSink
 from bohrbug.runtime.threads.data.variables import Variables
-from bohrbug.runtime.threads.deferred_signals import may_raise
+from bohrbug.runtime.threads.deferred_signals import are_exceptions_sent, may_raise
 from bohrbug.runtime.threads.monitoring import RaceDetector
 from bohrbug.runtime.threads.rewrite import tell
 
@@ -39,7 +40,7 @@ class Interruptions:
         self._detector = detector
         self._is_installed = False
         self._may_raise = may_raise(execution)
-        if self._may_raise:
+        if self._may_raise or are_exceptions_sent(execution.namespaces):
             self._install()
 
     def _install(self) -> None:
@@ -65,12 +66,15 @@ class Interruptions:
         """
         execution = self._execution
         running = execution.current
-        if (running.host or running) is not execution.root or execution.aborting or is_unseen():
+        thread = running.host or running
+        if execution.aborting or is_unseen():
             return False
-        if self._may_raise:
+        is_root = thread is execution.root
+        # Others than the root look only for exceptions that are sent to them.
+        if self._may_raise if is_root else thread.looks_at is not None:
             self._detector.racy_places.add(place)
             self._detector.shared_places.add(place)
-        return self.handling > 0
+        return is_root and self.handling > 0
 
     def take(self, shadow: Shadow | None, is_write: bool, place: Place) -> None:
         """A handler is about to access a variable."""

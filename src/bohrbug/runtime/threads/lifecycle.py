@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from bohrbug.accelerator import native
 from bohrbug.model.operation import BEGIN, END, Operation
+from bohrbug.runtime.threads.deferred_signals import look_for_exceptions
 from bohrbug.runtime.threads.outside import Outside
 from bohrbug.runtime.threads.resources import ResourceState, ResourceTable
 from bohrbug.runtime.threads.task import Carrier, CarrierPool, Task, TaskKilled, TimeoutPolicy
@@ -52,6 +53,7 @@ def spawn(
     task.state = state = execution.resources.thread(task.id)
     task.pending = _new_operation(Operation, (BEGIN, state.id, place))
     task.function = function
+    look_for_exceptions(execution, task)
     carrier = execution.pool.get()
     carrier.task = task
     carrier.execution = execution

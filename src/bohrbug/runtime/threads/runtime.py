@@ -28,6 +28,7 @@ from bohrbug.runtime.threads.data.shadows import NO_ACCESSES, Shadow
 from bohrbug.runtime.threads.data.sinks import PointSink, SpinSink, WatchingSink
 from bohrbug.runtime.threads.data.variables import Variables
 from bohrbug.runtime.threads.deaths import Deaths
+from bohrbug.runtime.threads.deferred_signals import are_exceptions_sent
 from bohrbug.runtime.threads.execution import Execution
 from bohrbug.runtime.threads.foreign_greenlets import check_that_threads_are_controlled, note_hubs
 from bohrbug.runtime.threads.freezing import Freezing
@@ -334,7 +335,8 @@ class ThreadsRuntime:
         self._left_weakly_known = False
         conditions = plan.conditions
         if self.level is not Level.SYNC:
-            self._tell_breakers(breakers or conditions.gil)
+            sent = are_exceptions_sent(self._shared.namespaces)
+            self._tell_breakers(breakers or conditions.gil or sent)
             self._points.use(conditions.points)
         self._shared.names.origin = conditions.origin
         hear_again()

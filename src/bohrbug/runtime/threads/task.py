@@ -77,6 +77,7 @@ class Task:
         "ready",
         "resources",
         "running_loop",
+        "sent",
         "spawned",
         "started_directly",
         "state",
@@ -126,8 +127,10 @@ class Task:
         self.on_end: list[Callable[[], object]] = []
         self.last_yield = -1
         # What each of its steps touches beside its operation: of one that is no thread its loop,
-        # of the root whether a signal has come.
+        # of the root whether a signal has come, of another thread whether an exception has.
         self.looks_at: Any = None
+        # An exception that another task has sent to it, and that has not come yet.
+        self.sent: Any = None
         # How often the task looked at something without making progress itself.
         self.looks: dict[Any, int] = {}
         self.begun = index == 0
