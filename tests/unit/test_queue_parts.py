@@ -213,3 +213,60 @@ def test_trying_for_a_mutex_takes_methods_for_one_step(ask: bool) -> None:
     conditions = _held(program).verdict.conditions
     assert conditions is not None
     assert conditions.taking == ("methods of Queue as one step",)
+
+
+# -- ways of waiting -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("timeout", [None, 5.0])
+@pytest.mark.parametrize("name", ["not_full", "not_empty"])
+def test_a_program_may_replace_how_one_waits_for_a_queue(name: str, timeout: float | None) -> None:
+    """As tests do to see that a task waits; watchdog's do."""
+
+    def test() -> None:
+        items: queue.Queue[int] = queue.Queue(1)
+        condition = getattr(items, name)
+        wait, waits = condition.wait, threading.Event()
+
+        def noticed(timeout: float | None = None) -> bool:
+            waits.set()
+            return bool(wait(timeout))
+
+        condition.wait = noticed
+        if name == "not_full":
+            items.put(1)
+            thread = threading.Thread(target=items.put, args=(2, True, timeout))
+        else:
+            thread = threading.Thread(target=items.get, args=(True, timeout))
+        thread.start()
+        waits.wait()
+        if name == "not_full":
+            assert items.get_nowait() == 1
+        else:
+            items.put_nowait(1)
+        thread.join()
+        assert items.qsize() == (name == "not_full")
+
+    verdict = bohrbug.explore(test, timeouts="late").verdict
+    assert verdict.kind is VerdictKind.HOLDS
+
+
+def test_a_condition_of_the_programs_own_waits_for_a_queue() -> None:
+    class Noticed(threading.Condition):
+        waits: threading.Event
+
+        def wait(self, timeout: float | None = None) -> bool:
+            self.waits.set()
+            return super().wait(timeout)
+
+    def test() -> None:
+        items: queue.Queue[int] = queue.Queue()
+        items.not_empty = noticed = Noticed(items.mutex)
+        noticed.waits = threading.Event()
+        thread = threading.Thread(target=items.get)
+        thread.start()
+        noticed.waits.wait()
+        items.put(1)
+        thread.join()
+
+    assert not bohrbug.explore(test, timeouts="late").failures

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import queue
 import select
 import signal
@@ -26,6 +27,7 @@ from bohrbug.runtime.threads import control
 from bohrbug.runtime.threads import runtime as runtime_module
 from bohrbug.runtime.threads.data.places import PlaceSet
 from bohrbug.runtime.threads.deaths import Deaths, _SweepingSink
+from bohrbug.runtime.threads.outside import FIRST_LOOKS, SHORT_PATIENCE, Outside
 from bohrbug.runtime.threads.rewrite.scope import Scope
 from bohrbug.runtime.threads.settings import Settings
 from tests.programs.counter import Counter
@@ -196,3 +198,58 @@ def test_a_daemon_has_time_for_an_answer_that_others_wait_for(patience: float | 
     with slow_server() as address:
         result = bohrbug.explore(lambda: attempt(address), executions=3, timeouts="late")
     assert not result.failures
+
+
+def test_a_timeout_leaves_time_to_a_thread_outside_that_brings_what_is_waited_for() -> None:
+    """As the one of watchdog that reads what the kernel tells of files, one for all tests."""
+    reading, writing = os.pipe()
+    inbox = SimpleNamespace(queue=queue.Queue())
+
+    def bring() -> None:
+        while os.read(reading, 1) == b"?":
+            time.sleep(0.01)
+            inbox.queue.put("answer")
+
+    def test() -> None:
+        inbox.queue = queue.Queue()
+        for _ in range(5):
+            os.write(writing, b"?")
+            assert inbox.queue.get(timeout=2) == "answer"
+
+    thread = threading.Thread(target=bring, daemon=True)
+    thread.start()
+    try:
+        verdict = bohrbug.explore(test, timeouts="late", executions=10).verdict
+    finally:
+        os.write(writing, b".")
+        thread.join()
+        os.close(reading)
+        os.close(writing)
+    assert verdict.kind is not VerdictKind.FAILED
+    assert "a failure was seen" not in verdict.reason
+
+
+def test_a_thread_outside_that_never_helps_is_waited_for_no_longer(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    ended = threading.Event()
+    waits: list[float] = []
+    wait = Outside.wait
+
+    def noted(self: Outside, seconds: float, *args: Any, **kwargs: Any) -> bool:
+        waits.append(seconds)
+        return wait(self, seconds, *args, **kwargs)
+
+    def sleep() -> None:
+        for _ in range(100):
+            time.sleep(1)
+
+    thread = threading.Thread(target=ended.wait, daemon=True)
+    thread.start()
+    monkeypatch.setattr(Outside, "wait", noted)
+    try:
+        bohrbug.explore(lambda: together(sleep, sleep), timeouts="late", executions=5)
+    finally:
+        ended.set()
+        thread.join()
+    assert waits == [SHORT_PATIENCE] * FIRST_LOOKS

@@ -15,7 +15,7 @@ enum { BY_IDENTITY };
 static Slot table_parts[] = {[BY_IDENTITY] = {"_by_identity", 0}, {0}};
 
 static PyObject *text_queue, *text_maxsize, *text_mutex, *text_waiters, *text_shut_down;
-static PyObject *text_not_empty, *text_not_full, *text_unfinished, *text_gates;
+static PyObject *text_not_empty, *text_not_full, *text_unfinished, *text_gates, *text_wait;
 static PyObject *text_put, *text_get;
 
 /* The two ends of a queue. */
@@ -158,6 +158,21 @@ has_no_waiters(PyObject *queue, End end)
     return none;
 }
 
+/* See the function in Python. */
+static bool
+waits_otherwise(PyObject *queue, End end)
+{
+    PyObject *condition = PyObject_GetAttr(queue, end == PUT ? text_not_full : text_not_empty);
+    PyObject *dict = condition != NULL && Py_IS_TYPE(condition, condition_type)
+                         ? PyObject_GenericGetDict(condition, NULL)
+                         : NULL;
+    bool as_usual = dict != NULL && PyDict_GetItemWithError(dict, text_wait) == NULL;
+    Py_XDECREF(dict);
+    Py_XDECREF(condition);
+    PyErr_Clear();
+    return !as_usual;
+}
+
 /* The real lock of the mutex, taken; NULL, without an exception: the original has to do it all. */
 static PyObject *
 taken_mutex(PyObject *queue, End end)
@@ -217,7 +232,8 @@ operate(PyObject *queue, End end, PyObject *item, PyFrameObject *caller, PyObjec
     PyObject *self = controlling_execution();
     Py_ssize_t maxsize = 0;
     if (self == NULL || !Py_IS_TYPE(queue, queue_type) || is_inside(EXECUTION(CURRENT)) ||
-        !get_maxsize(queue, &maxsize) || is_shut_down(queue) != 0) {
+        !get_maxsize(queue, &maxsize) || is_shut_down(queue) != 0 ||
+        ((end == GET || maxsize > 0) && waits_otherwise(queue, end))) {
         PyErr_Clear();
         return RARE;
     }
@@ -324,7 +340,7 @@ use_queues(PyObject *Py_UNUSED(module), PyObject *arguments)
     const Name names[] = {
         {&text_queue, "queue"}, {&text_maxsize, "maxsize"}, {&text_mutex, "mutex"},
         {&text_waiters, "_waiters"}, {&text_shut_down, "is_shutdown"},
-        {&text_not_empty, "not_empty"}, {&text_not_full, "not_full"},
+        {&text_not_empty, "not_empty"}, {&text_not_full, "not_full"}, {&text_wait, "wait"},
         {&text_unfinished, "unfinished_tasks"}, {&text_gates, "gates"},
         {&text_put, "_put"}, {&text_get, "_get"},
     };

@@ -160,7 +160,7 @@ def _wrap_waiting(name: str) -> None:
         finally:
             # The exception of the future has this frame in its traceback: a cycle, as the original
             # knows, too.
-            del self
+            self = None
 
 
 for _name, _kind in wrapped_alike("concurrent.futures._base:Future", CONTROL):

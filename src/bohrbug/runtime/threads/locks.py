@@ -30,6 +30,7 @@ from bohrbug.runtime.threads.control import (
 )
 from bohrbug.runtime.threads.execution import Execution
 from bohrbug.runtime.threads.interpreter import ARGUMENTS_OF_RLOCKS, RLOCKS_TELL
+from bohrbug.runtime.threads.outside import note_help
 from bohrbug.runtime.threads.patches import Patches
 from bohrbug.runtime.threads.recording import effect, saw
 from bohrbug.runtime.threads.resources import ResourceState
@@ -204,6 +205,7 @@ class _Lock:
         """Release on behalf of the code that runs in ``frame``."""
         execution = controlled()
         if execution is None:
+            note_help(self._state)
             release_real(self._real)
             return
         if not (

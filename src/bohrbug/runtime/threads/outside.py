@@ -41,6 +41,12 @@ FRUITLESS_WAITS = 3
 SHORT_PATIENCE = 0.02
 """Seconds to wait for real threads that are taken to be idle."""
 
+FIRST_LOOKS = 3
+"""How often time is given to real threads before a timeout fires, while none has ever helped."""
+
+HELPERS_PATIENCE = 0.25
+"""Seconds for which a timeout waits for real threads of which one has helped a task before."""
+
 BETWEEN_OWN_ENDS = 0.05
 """Seconds that the kernel may take to hand over what was sent within this process."""
 
@@ -63,6 +69,25 @@ SHORTEST_PAUSE = 0.001
 """Seconds for which tasks that only wait for the time to pass let the processor go."""
 
 _fruitless = 0
+
+_HELPED = "real threads that wake tasks"
+_IDLE = "real threads that wake nobody"
+
+
+def note_help(state: Any) -> None:
+    """Code that nobody controls lets go of a primitive; perhaps a real thread that helps tasks.
+
+    Parameters:
+        state: what is known of the primitive in an execution, if anything is.
+    """
+    execution = control.current.execution
+    if (
+        execution is not None
+        and state is not None
+        and state.serial == execution.resources.serial
+        and control.current.thread != control.real_get_ident()
+    ):
+        execution.namespaces.add(_HELPED)
 
 
 def threads_outside(execution: Execution) -> bool:
@@ -104,6 +129,7 @@ class Outside:
         "_execution",
         "_for_the_rest",
         "_idling",
+        "_looks_left",
         "alarm_set",
         "arrivals",
         "has_answered",
@@ -119,6 +145,8 @@ class Outside:
         self._idling: Idling | None = None
         # Seconds of real time that are left for what a failed test has left.
         self._for_the_rest = FOR_THE_REST
+        # Before how many timeouts real threads that have never helped get time.
+        self._looks_left = FIRST_LOOKS
         # The test set an alarm; whether it is still to come is asked when it matters.
         self.alarm_set = False
         # Child processes were started; some of them have open files of ours.
@@ -185,6 +213,8 @@ class Outside:
                 return None
             if (external or lag) and self.wait(lag, external_only=True):
                 return None
+            if self._a_helper_comes(ahead):
+                return None
             is_look_due = execution.clock.jumps % JUMPS_PER_LOOK == JUMPS_PER_LOOK - 1
             return None if is_look_due and self._is_idle_for_ever() else timed
         if self.wait(min(ahead, max(patience, alarm)), external_only=True):
@@ -194,6 +224,30 @@ class Outside:
             execution.ending.give_up()
             return None
         return [first]
+
+    def _a_helper_comes(self, ahead: float) -> bool:
+        """Before a timeout fires: whether a real thread lets a task go on meanwhile.
+
+        Such a thread takes real time for what it brings, as one that a fixture of the session has
+        started does, and that reads what the kernel tells of changed files.
+
+        Parameters:
+            ahead: virtual seconds until the timeout.
+        """
+        execution = self._execution
+        known = execution.namespaces
+        if not ahead or (_IDLE in known and _HELPED not in known):
+            return False
+        if execution.ending.aftermath is not None or not threads_outside(execution):
+            return False
+        if _HELPED in known:
+            return self.wait(min(ahead, HELPERS_PATIENCE), external_only=False)
+        if self.wait(min(ahead, SHORT_PATIENCE), external_only=False):
+            return True
+        self._looks_left -= 1
+        if not self._looks_left:
+            known.add(_IDLE)
+        return False
 
     def _is_idle_for_ever(self) -> bool:
         """Virtual time is about to jump, faster than real time passes; whether that is in vain."""

@@ -23,6 +23,7 @@ from bohrbug.runtime.threads.control import (
 from bohrbug.runtime.threads.execution import Execution
 from bohrbug.runtime.threads.interpreter import QUEUES_SHUT_DOWN
 from bohrbug.runtime.threads.locks import _Lock, lock
+from bohrbug.runtime.threads.outside import note_help
 from bohrbug.runtime.threads.patches import Patches
 from bohrbug.runtime.threads.recording import effect, note_gate, touch
 from bohrbug.runtime.threads.resources import ResourceState, ResourceTable, parts
@@ -236,12 +237,17 @@ _put_in_c, _get_in_c = (
 )
 
 
+def _waits_otherwise(condition: Any) -> bool:
+    """Whether the program has replaced how one waits for a queue, as tests do to see it happen."""
+    return type(condition) is not _Condition or "wait" in vars(condition)
+
+
 @patches.method(_Queue, "put")
 def _put(self: Any, item: Any, block: bool = True, timeout: float | None = None) -> None:
     if timeout is None and block is True and _put_in_c(self, item):
         return
     execution = controlled()
-    if execution is None:
+    if execution is None or (block and self.maxsize > 0 and _waits_otherwise(self.not_full)):
         _queue_put(self, item, block, timeout)
         return
     frame = _getframe(1)
@@ -271,7 +277,7 @@ def _get(self: Any, block: bool = True, timeout: float | None = None) -> Any:
         if item is not _NO_ITEM:
             return item
     execution = controlled()
-    if execution is None:
+    if execution is None or (block and _waits_otherwise(self.not_empty)):
         return _queue_get(self, block, timeout)
     frame = _getframe(1)
     if frame.f_code is _get_nowait_code:
@@ -368,6 +374,8 @@ class SimpleQueue:
         execution = controlled()
         if execution is not None:
             self._before_put(execution, _getframe(1))
+        else:
+            note_help(self._state)
         self._real.put(item, block, timeout)
 
     def put_nowait(self, item: Any) -> None:
@@ -375,6 +383,8 @@ class SimpleQueue:
         execution = controlled()
         if execution is not None:
             self._before_put(execution, _getframe(1))
+        else:
+            note_help(self._state)
         self._real.put_nowait(item)
 
     def get(self, block: bool = True, timeout: float | None = None) -> Any:
