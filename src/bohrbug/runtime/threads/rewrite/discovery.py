@@ -13,7 +13,7 @@ from types import CodeType, FrameType
 from typing import Any, Self
 
 from bohrbug.accelerator import native
-from bohrbug.runtime.threads.control import in_another_thread
+from bohrbug.runtime.threads.control import in_another_thread, in_tracer
 
 OWN_FOLDER = __file__.rpartition("bohrbug")[0] + "bohrbug"
 """Our own functions, hooks among them, are never in scope."""
@@ -201,7 +201,9 @@ class Discovery:
             return False
 
         def _started(self, code: CodeType, namespace: dict[str, Any]) -> bool:
-            return self._is_enough(code, namespace)
+            # Such as an audit hook of the program, which is called for what our own code does,
+            # too: rewritten, it would call itself. Monitoring tells of none by itself.
+            return not in_tracer() and self._is_enough(code, namespace)
 
     def _profile(self, frame: FrameType, event: str, argument: Any) -> None:
         if event == "call":
