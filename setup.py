@@ -15,6 +15,7 @@ ACCELERATOR = PACKAGE / "accelerator"
 SHIM = Path("src", "bohrbug", "runtime", "posix", "shim")
 HOOKS = Path("src", "bohrbug", "runtime", "posix", "hooks")
 ALLOCATIONS = Path("src", "bohrbug", "runtime", "posix", "allocations")
+DELAYS = Path("src", "bohrbug", "runtime", "posix", "delays")
 
 ON_LINUX = sys.platform.startswith("linux")
 """Elsewhere nothing is compiled, as nothing was ever tried there: all is done in Python."""
@@ -98,6 +99,13 @@ def libraries() -> list[Extension]:
             link_flags=("-Wl,-z,now", "-Wl,-soname,libtsan.so.2"),
         ),
         library("_allocations", ALLOCATIONS, flags=("-fno-builtin",)),
+        library(
+            "_delays",
+            DELAYS,
+            shares=(SHIM, CORE),
+            flags=("-fno-builtin",),
+            link_flags=("-Wl,-z,now", "-Wl,-soname,libtsan.so.2"),
+        ),
     ]
 
 

@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
-from bohrbug.live.native_threads.cues import GRACE, LONGEST_DELAY, Cues, Window
+from bohrbug.live.native_threads.cues import Cues, Window
 from bohrbug.live.native_threads.delays import Delay, Log, stack_of
+from bohrbug.live.native_threads.durations import GRACE, LONGEST_DELAY
 from bohrbug.live.native_threads.guard import Note
 from bohrbug.live.native_threads.options import NativeThreadsOptions
 from bohrbug.live.native_threads.priorities import Priorities

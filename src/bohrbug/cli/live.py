@@ -133,7 +133,7 @@ def live_options(command: Callable[..., Any]) -> Callable[..., Any]:
 @click.option(
     "--native-threads",
     is_flag=True,
-    help="Keep the real threads of a Python program: delay them, and catch races in traps.",
+    help="Keep the real threads of the program: delay them, and catch races in traps.",
 )
 @click.argument("program", required=False)
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
@@ -164,7 +164,7 @@ def live(
         assert program is not None
         from bohrbug.cli.live_native_threads import live_native_threads
 
-        live_native_threads(program, arguments, rounds, given, quiet)
+        live_native_threads(program, arguments, rounds, given, quiet, exit_code)
     for name in _OF_NATIVE_THREADS:
         if name in given_options(given):
             usage_error(f"--{name.replace('_', '-')} needs --native-threads")

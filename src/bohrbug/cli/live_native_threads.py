@@ -18,25 +18,24 @@ from bohrbug.cli.exploring import (
     INCONCLUSIVE,
     NOTHING_FOUND,
     explore_options,
+    given_options,
     leave,
     usage_error,
 )
-from bohrbug.cli.native_options import is_native
+from bohrbug.cli.native_options import is_native, refuse_python_options
+from bohrbug.cli.native_threads_output import say, sum_up
 from bohrbug.cli.programs import Program, ProgramError, Script, program_named
 from bohrbug.live.native_threads.delays import Delay
 from bohrbug.live.native_threads.guard import Note, can_guard, run_in_child
 from bohrbug.live.native_threads.harm import Harm, of_crash
 from bohrbug.live.native_threads.options import NativeThreadsOptions
 from bohrbug.live.native_threads.report import (
-    MOST_RACES,
     delay_lines,
     harm_lines,
-    race_lines,
-    races_in_order,
-    summary_lines,
 )
 from bohrbug.live.native_threads.session import NativeThreadsResult, run_with_native_threads
 from bohrbug.live.options import LiveOptions
+from bohrbug.platforms.posix.command import Command
 
 _REFUSED = {
     **dict.fromkeys(
@@ -44,10 +43,9 @@ _REFUSED = {
         "is for rounds",
     ),
     **dict.fromkeys(
-        ("level", "timeouts", "entropy", "asyncio_errors"),
+        ("level", "timeouts", "entropy", "asyncio_errors", "allow_misuse"),
         "is for programs under control",
     ),
-    **dict.fromkeys(("exit_code", "allow_misuse"), "is for native programs"),
 }
 """Options of ``live`` that mean nothing here, and what they are for."""
 
@@ -58,23 +56,20 @@ def live_native_threads(
     rounds: LiveOptions,
     given: Mapping[str, Any],
     quiet: bool,
+    exit_code: int | None,
 ) -> NoReturn:
-    """Run a Python program once with its real threads, report and exit.
+    """Run a program once with its real threads, report and exit.
 
     Parameters:
-        program: the script, or the function as ``module:function``.
-        arguments: of the script.
+        program: the script, the function as ``module:function``, or the native program.
+        arguments: of the script or program.
         rounds: of which the seed, the budget and the seconds count.
         given: the options of explorations that are on the command line.
         quiet: say nothing if nothing was found.
+        exit_code: a native program fails if it exits with another.
     """
     context = click.get_current_context()
     _refuse_others(context)
-    if is_native(program, arguments, context.meta[RAW_ARGUMENTS]):
-        usage_error(
-            "--native-threads is for Python programs; a native program runs live without it: "
-            "bohrbug live -- PROGRAM"
-        )
     explored = explore_options(dict(given))
     options = NativeThreadsOptions(
         rounds.budget,
@@ -84,6 +79,14 @@ def live_native_threads(
         hang_seconds=explored.hang_seconds,
         scope=explored.scope,
     )
+    if is_native(program, arguments, context.meta[RAW_ARGUMENTS]):
+        refuse_python_options(given_options(dict(given)))
+        # Loaded only where there is one.
+        from bohrbug.cli.live_native_delayed import live_native_delayed
+
+        live_native_delayed(Command((program, *arguments), exit_code), options, quiet)
+    if exit_code is not None:
+        usage_error("--exit-code is for native programs, and this is a Python program")
     try:
         test = program_named(program, arguments)
     except ProgramError as error:
@@ -95,16 +98,16 @@ def live_native_threads(
         running, codes = Program(test), test.codes
 
     def on_harm(harm: Harm) -> None:
-        _say(harm_lines(harm, options))
+        say(harm_lines(harm, options))
 
     def on_deadlock(result: NativeThreadsResult) -> None:
-        _sum_up(result, options)
+        sum_up(result, options)
         os._exit(FOUND)
 
     on_delay = _guard(options) if can_guard() else None
     result = run_with_native_threads(running, options, codes, on_harm, on_deadlock, on_delay)
     if not quiet or result.harm or result.counts.races:
-        _sum_up(result, options)
+        sum_up(result, options)
     if result.interrupted:
         # Whoever presses Ctrl-C does not want to wait for the other threads.
         atexit._run_exitfuncs()
@@ -125,7 +128,7 @@ def _guard(options: NativeThreadsOptions) -> Callable[[list[Delay]], object]:
     def on_crash(number: int) -> int:
         harm = of_crash(number)
         lines = list(harm_lines(harm, options))
-        _say([lines[0], *(note.read() or delay_lines([])), *lines[2:]])
+        say([lines[0], *(note.read() or delay_lines([])), *lines[2:]])
         return FOUND
 
     run_in_child(on_crash)
@@ -151,16 +154,3 @@ def _codes_beside(function: Any) -> Iterator[CodeType]:
             yield each.__code__
     if isinstance(found, FunctionType):
         yield found.__code__
-
-
-def _sum_up(result: NativeThreadsResult, options: NativeThreadsOptions) -> None:
-    for race in races_in_order(result)[:MOST_RACES]:
-        _say(race_lines(race))
-    _say(f"bohrbug: {line}" for line in summary_lines(result, options))
-
-
-def _say(lines: Iterable[str]) -> None:
-    """Print lines at once, where they do not mix with what the program prints."""
-    if sys.stdout is not None:
-        sys.stdout.flush()
-    click.echo("\n".join(lines), err=True)

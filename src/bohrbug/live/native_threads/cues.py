@@ -15,6 +15,12 @@ from random import Random
 from types import CodeType
 
 from bohrbug.live.native_threads.delays import Delay, Log, caller, stack_of, thread_name
+from bohrbug.live.native_threads.durations import (
+    GONE_SECONDS,
+    GRACE,
+    LONGEST_DELAY,
+    SLICE,
+)
 from bohrbug.live.native_threads.priorities import Priorities
 from bohrbug.live.native_threads.traps import (
     Access,
@@ -26,22 +32,6 @@ from bohrbug.live.native_threads.traps import (
     merged,
 )
 from bohrbug.runtime.threads.rewrite.place import Place
-
-LONGEST_DELAY = 0.005
-"""Seconds for which a thread gives way, at most, before it goes on although another is above it."""
-
-SLICE = 0.0005
-"""Seconds after which a thread that gives way looks again."""
-
-GRACE = 0.002
-"""Seconds for which a thread gives way to one that is not seen meanwhile. As it sleeps, the other
-one could run, with the GIL, too: so that one is taken to be blocked until it is seen again."""
-
-GONE_SECONDS = 1.0
-"""A thread that was not seen for so long is not given way to."""
-
-PAUSE = (0.001, 0.010)
-"""Between how many seconds a trap lasts."""
 
 MOST_PLACES = 20_000
 """Places that are known; more, and it begins anew."""

@@ -21,17 +21,20 @@ _FRAMES = 4
 """Frames of each stack of a race that are told."""
 
 
-def harm_lines(harm: Harm, options: NativeThreadsOptions) -> Iterator[str]:
+def harm_lines(
+    harm: Harm, options: NativeThreadsOptions, *, is_python: bool = True
+) -> Iterator[str]:
     """A failure, with the delays that were in force just before it.
 
     Parameters:
         harm: the failure.
         options: of the run.
+        is_python: it is one of a Python program, which may need a certain interpreter.
     """
     yield f"FAILED: {harm.what}"
     yield from (f"  {line}" for line in harm.details)
     yield from delay_lines(harm.delays)
-    if not options.gil and _has_gil():
+    if is_python and not options.gil and _has_gil():
         yield (
             "  It may need free-threaded Python: threads could be switched before any access to "
             "data. --interpreter gil delays them only where this Python could switch them."
@@ -61,7 +64,8 @@ def _delay_in_words(delay: Delay) -> str:
 
 
 def _in_words(site: Site) -> str:
-    return f"{display_path(site.filename)}:{site.line} in {site.function}"
+    line = f":{site.line}" if site.line else ""
+    return f"{display_path(site.filename)}{line} in {site.function}"
 
 
 def race_lines(race: Race) -> Iterator[str]:

@@ -11,7 +11,16 @@ from random import Random
 from types import CodeType
 
 from bohrbug.live.budget import Budget
-from bohrbug.live.native_threads.cues import PAUSE, Cues, Window
+from bohrbug.live.native_threads import durations
+from bohrbug.live.native_threads.cues import Cues, Window
+from bohrbug.live.native_threads.durations import (
+    FIRST_GUESS,
+    LENGTH,
+    LONGEST_AMBUSH,
+    MOST_CHANGES,
+    MOST_TARGETS,
+    PAUSE,
+)
 from bohrbug.live.native_threads.options import NativeThreadsOptions
 from bohrbug.live.native_threads.priorities import Priorities
 from bohrbug.live.native_threads.standstill import LOOK_EVERY, Standstill
@@ -20,31 +29,12 @@ from bohrbug.runtime.threads.rewrite import tell
 from bohrbug.runtime.threads.rewrite.discovery import Discovery
 from bohrbug.runtime.threads.rewrite.scope import Scope
 
-LENGTH = 0.01
-"""Seconds of a window, at most."""
-
-LONGEST_AMBUSH = 0.1
-"""Seconds for which a trap waits for somebody to come to one of a few places, while other functions
-have no cue points; nobody is delayed before."""
-
-MOST_TARGETS = 3
-"""How many places these are."""
-
 CUE_SECONDS = 3e-6
 """What a cue point costs at which nothing is done, roughly."""
-
-MOST_CHANGES = 3
-"""Change points of a window's priorities; how many there are is drawn."""
 
 SWITCH_SECONDS = 0.001
 """After so long a thread gives up the GIL for others, and for the thread that opens windows; five
 times as often as usual."""
-
-_FIRST_GUESS = 200
-"""Cue points of a window, before there was any."""
-
-_LOOK_EVERY = 0.005
-"""Seconds between two looks of the thread that opens windows."""
 
 
 class _Closing:
@@ -111,7 +101,7 @@ class Windows:
         now = time.monotonic()
         self.budget = Budget(options.budget, now)
         self._until = math.inf if options.seconds is None else now + options.seconds
-        self._length = _FIRST_GUESS
+        self._length = FIRST_GUESS
         self._grow_at = 0.0
         self._switch_interval = sys.getswitchinterval()
         self._stopping = _thread.allocate_lock()
@@ -141,14 +131,14 @@ class Windows:
     def _run(self) -> None:
         own = _thread.get_ident()
         try:
-            pause = _LOOK_EVERY
+            pause = durations.LOOK_EVERY
             while not self._stopping.acquire(timeout=pause):
                 now = time.monotonic()
                 self._standstill.look(now, own)
                 if self.budget.next_at <= now < self._until and _are_several():
                     self._grow()
                     self._open_one()
-                pause = min(max(self.budget.next_at - now, _LOOK_EVERY), LOOK_EVERY)
+                pause = min(max(self.budget.next_at - now, durations.LOOK_EVERY), LOOK_EVERY)
         finally:
             self._stopped.release()
 

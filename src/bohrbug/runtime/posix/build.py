@@ -22,6 +22,7 @@ CORE = PACKAGE / "core"
 SOURCES = Path(__file__).parent / "shim"
 HOOKS = Path(__file__).parent / "hooks"
 ALLOCATIONS = Path(__file__).parent / "allocations"
+DELAYS = Path(__file__).parent / "delays"
 FLAGS = (
     "-std=gnu11",
     "-D_GNU_SOURCE",
@@ -37,7 +38,7 @@ FLAGS = (
     "-Wextra",
 )
 LIBRARIES = ("-ldl", "-lpthread")
-# The hooks stand in for functions whose calls the compiler would else put into their own bodies.
+# They stand in for functions whose calls the compiler would else put into their own bodies.
 HOOKS_FLAGS = (*FLAGS, "-fno-builtin", "-Wl,-soname,libtsan.so.2")
 
 
@@ -157,6 +158,7 @@ HOOKS_LIBRARY = Library("hooks", "the library of hooks", HOOKS, HOOKS_FLAGS)
 ALLOCATIONS_LIBRARY = Library(
     "allocations", "the library of allocations", ALLOCATIONS, (*FLAGS, "-fno-builtin")
 )
+DELAYS_LIBRARY = Library("delays", "the library of delays", DELAYS, HOOKS_FLAGS)
 
 
 def _cache_folder() -> Path:
@@ -182,11 +184,15 @@ def shim() -> Path:
     Raises:
         UnsupportedError: this is not Linux, or there is no C compiler.
     """
+    _need_linux()
+    return SHIM.path()
+
+
+def _need_linux() -> None:
     if not sys.platform.startswith("linux"):
         raise UnsupportedError(
             f"native programs can be explored on Linux only, and this is {sys.platform}"
         )
-    return SHIM.path()
 
 
 @cache
@@ -209,6 +215,17 @@ def allocations() -> Path:
         UnsupportedError: it can't be built.
     """
     return ALLOCATIONS_LIBRARY.path()
+
+
+@cache
+def delays() -> Path:
+    """The path of the library by which real threads are delayed; as :func:`shim`.
+
+    Raises:
+        UnsupportedError: this is not Linux, or it can't be built.
+    """
+    _need_linux()
+    return DELAYS_LIBRARY.path()
 
 
 def compile_shim(target: Path, extra: tuple[str, ...] = ()) -> None:

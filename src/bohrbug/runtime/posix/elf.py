@@ -12,6 +12,7 @@ from pathlib import Path
 _SYMTAB, _DYNSYM = 2, 11
 _OBJECT, _FUNCTION = 1, 2
 _EXECUTABLE = (2, 3)
+_FIXED = 2
 _LOAD, _RELRO, _WRITE, _EXECUTE = 1, 0x6474E552, 2, 1
 _SECTION = struct.Struct("<IIQQQQIIQQ")
 _SYMBOL = struct.Struct("<IBBHQQ")
@@ -117,6 +118,20 @@ def header_of(path: Path) -> Header | None:
     except (OSError, KeyError, IndexError, struct.error):
         return None
     return Header(bits, machine) if kind in _EXECUTABLE else None
+
+
+def has_fixed_addresses(path: str) -> bool:
+    """Whether a program lies where its file says, and not anywhere.
+
+    Parameters:
+        path: of the program or library.
+    """
+    try:
+        with open(path, "rb") as file:
+            data = file.read(18)
+        return data[:6] == b"\x7fELF\x02\x01" and struct.unpack_from("<H", data, 16)[0] == _FIXED
+    except (OSError, struct.error):
+        return False
 
 
 def defines(path: Path, name: str) -> bool:

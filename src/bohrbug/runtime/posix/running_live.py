@@ -7,10 +7,9 @@ import ctypes
 import os
 import select
 import signal
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from types import FrameType
-from typing import Any, Self
+from typing import Self
 
 from bohrbug.model.outcome import Outcome
 from bohrbug.model.plan import Plan
@@ -25,6 +24,7 @@ from bohrbug.runtime.posix.engines import Engine
 from bohrbug.runtime.posix.layout import NOT_ON_FIBERS, TOO_BIG
 from bohrbug.runtime.posix.learnt import Learnt
 from bohrbug.runtime.posix.live_layout import LiveRecord
+from bohrbug.runtime.posix.passing_on import PassingOn
 from bohrbug.runtime.posix.preparing import Preparation
 from bohrbug.runtime.posix.runtime import Explainer
 from bohrbug.runtime.posix.segment import Segment, SegmentFile
@@ -36,13 +36,6 @@ from bohrbug.runtime.posix.starting import (
     supported_here,
 )
 from bohrbug.runtime.posix.trace_reading import TraceReader
-
-_PASSED_ON = tuple(
-    getattr(signal, name)
-    for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGUSR1", "SIGUSR2")
-    if hasattr(signal, name)
-)
-"""Signals that are meant for the program."""
 
 
 class LiveProgram:
@@ -93,7 +86,7 @@ class LiveProgram:
         """
         prepared = self._preparation.prepare(self._segment, plan, fibers=True)
         self._preparation.prepare_accesses(self._segment)
-        with _Signals(self._note) as signals:
+        with PassingOn(self._note) as signals:
             pid = self._start()
             signals.go_to(pid)
             ended = self._wait_for(pid)
@@ -195,42 +188,3 @@ class LiveProgram:
                 f"it (exit code {ended.code})"
             )
         self._hooks.check(self._segment)
-
-
-class _Signals:
-    """What this process is told goes to the program; a context manager.
-
-    Parameters:
-        note: called with the number of each signal.
-    """
-
-    def __init__(self, note: Callable[[int], object]) -> None:
-        self._note = note
-        self._pid = 0
-        self._early: list[int] = []
-        self._before: dict[int, Any] = {}
-
-    def __enter__(self) -> Self:
-        self._before = {number: signal.signal(number, self._pass_on) for number in _PASSED_ON}
-        return self
-
-    def __exit__(self, *exc_info: object) -> None:
-        for number, handler in self._before.items():
-            signal.signal(number, handler)
-
-    def go_to(self, pid: int) -> None:
-        """From now on to this process, with those that came before there was one."""
-        self._pid = pid
-        for number in self._early:
-            self._send(number)
-
-    def _pass_on(self, number: int, frame: FrameType | None) -> None:
-        self._note(number)
-        if self._pid:
-            self._send(number)
-        else:
-            self._early.append(number)
-
-    def _send(self, number: int) -> None:
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(self._pid, number)

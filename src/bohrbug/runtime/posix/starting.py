@@ -43,10 +43,21 @@ def environment_for(segment: Segment, preload: str, base: Mapping[str, str]) -> 
         preload: what it preloads, with colons in between.
         base: the environment that it would have had.
     """
+    found = preloading(preload, base)
+    found["BOHRBUG_SEGMENT"] = segment.path
+    return found
+
+
+def preloading(preload: str, base: Mapping[str, str]) -> dict[str, str]:
+    """The environment of a program that preloads libraries of ours.
+
+    Parameters:
+        preload: these, with colons in between.
+        base: the environment that it would have had.
+    """
     found = dict(base)
     others = found.get("LD_PRELOAD", "")
     found["LD_PRELOAD"] = f"{preload}:{others}" if others else preload
-    found["BOHRBUG_SEGMENT"] = segment.path
     # Address sanitizer wants to be the first library, for no reason that concerns us.
     options = found.get("ASAN_OPTIONS", "")
     found["ASAN_OPTIONS"] = f"{options}:verify_asan_link_order=0".lstrip(":")

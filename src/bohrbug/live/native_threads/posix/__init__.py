@@ -1,0 +1,1 @@
+"""Runs of native programs with their real threads: delays, traps, and what comes of them."""

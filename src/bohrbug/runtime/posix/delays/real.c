@@ -1,0 +1,32 @@
+#include "real.h"
+
+#include <dlfcn.h>
+#include <stddef.h>
+#include <string.h>
+
+#define DEFINE(name) __typeof__(name) *real_##name;
+INTERPOSED(DEFINE)
+#undef DEFINE
+
+#define NAME(name) #name,
+const char *const function_names[FUNCTIONS] = {INTERPOSED(NAME)};
+#undef NAME
+
+#define POINTER(name) (void **)(void *)&real_##name,
+static void **const pointers[FUNCTIONS] = {INTERPOSED(POINTER)};
+#undef POINTER
+
+/* Where the program has its own malloc, looking a function up may call others of them: then those
+ * that are still missing are looked up first. */
+void load_real_functions(void) {
+    static int next;
+    while (next < FUNCTIONS) {
+        int i = next++;
+        void *function = NULL;
+        /* The oldest version of a function of condition variables has another layout. */
+        if (strncmp(function_names[i], "pthread_cond_", 13) == 0)
+            function = dlvsym(RTLD_NEXT, function_names[i], "GLIBC_2.3.2");
+        if (!function) function = dlsym(RTLD_NEXT, function_names[i]);
+        *pointers[i] = function;
+    }
+}
