@@ -40,8 +40,8 @@ LONG = {
     "end_to_end": (
         *("async_frameworks", "async_tests", "command_line", "debugging", "documented_commands"),
         *("documented_outputs", "edited_programs", "editors", "export", "for_other_tools"),
-        *("html", "installed_messages", "live", "live_attached", "live_native"),
-        *("live_native_threads", "messages", "other_plugins", "pytest_fixtures"),
+        *("html", "installed_messages", "live", "live_attached", "live_delayed"),
+        *("live_native", "live_native_threads", "messages", "other_plugins", "pytest_fixtures"),
         *("pytest_options", "pytest_plugin", "races_over_awaits", "reports_of_connections"),
         *("resuming", "stepping", "unchanged", "unsupported_pythons", "workers"),
     ),

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import signal
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -304,6 +303,7 @@ def test_a_signal_that_ends_the_program(folder: Folder) -> None:
         (["--level", "all"], "--level is for programs under control"),
         (["--timeouts", "late"], "--timeouts is for programs under control"),
         (["--exit-code", "1"], "--exit-code is for native programs"),
+        (["--allow-misuse", "relock"], "--allow-misuse is for programs under control"),
         (["--budget", "0"], "budget must be from 1 to 99"),
     ],
 )
@@ -316,8 +316,6 @@ def test_options_that_mean_nothing_here(folder: Folder, options: list[str], mess
 
 def test_what_it_is_not_for(folder: Folder) -> None:
     folder.write("fine.py", FINE)
-    native = folder.bohrbug("live", "--native-threads", "--", sys.executable)
-    assert (native.code, "--native-threads is for Python programs" in native.err) == (2, True)
     for option in (["--interpreter", "gil"], ["--hang-seconds", "3"]):
         done = folder.bohrbug("live", *option, "fine.py")
         assert (done.code, f"{option[0]} needs --native-threads" in done.err) == (2, True)

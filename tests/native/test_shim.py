@@ -55,6 +55,7 @@ def test_the_shim_compiles_without_a_warning(tmp_path: Path) -> None:
     compile_shim(tmp_path / "shim.so", flags)
     build.HOOKS_LIBRARY.compile(tmp_path / "hooks.so", flags)
     build.ALLOCATIONS_LIBRARY.compile(tmp_path / "allocations.so", flags)
+    build.DELAYS_LIBRARY.compile(tmp_path / "delays.so", flags)
 
 
 def test_the_layout_is_the_same_on_both_sides(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 ROOT = Path(__file__).parent.parent.parent
-LIBRARIES = ["_shim", "_hooks", "_allocations"]
+LIBRARIES = ["_shim", "_hooks", "_allocations", "_delays"]
 
 
 @pytest.fixture

@@ -11,6 +11,7 @@ from types import FrameType
 
 from bohrbug.live.native_threads.traps import Stack
 from bohrbug.model.operation import Site
+from bohrbug.paths import display_path
 
 _OWN = __name__.partition(".")[0]
 DEEPEST = 8
@@ -96,6 +97,12 @@ def stack_of(frame: FrameType | None, most: int = DEEPEST) -> Stack:
             found.append(Site(code.co_filename, frame.f_lineno or 0, code.co_qualname))
         frame = frame.f_back
     return tuple(found) or (Site("<unknown>", 0, "?"),)
+
+
+def site_in_words(site: Site) -> str:
+    """A place for people: the file, the line where it is known, and the function."""
+    line = f":{site.line}" if site.line else ""
+    return f"{display_path(site.filename)}{line} in {site.function}"
 
 
 def thread_name(number: int) -> str:

@@ -5,13 +5,11 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 
-from bohrbug.live.native_threads.delays import Delay
+from bohrbug.live.native_threads.delays import Delay, site_in_words
 from bohrbug.live.native_threads.harm import Harm
 from bohrbug.live.native_threads.options import NativeThreadsOptions
 from bohrbug.live.native_threads.session import NativeThreadsResult
 from bohrbug.live.native_threads.traps import Race, Side
-from bohrbug.model.operation import Site
-from bohrbug.paths import display_path
 from bohrbug.report.wording import plural, seconds_in_words
 
 MOST_RACES = 10
@@ -60,12 +58,7 @@ def _has_gil() -> bool:
 
 def _delay_in_words(delay: Delay) -> str:
     ended = "still does" if delay.ended is None else f"{(delay.ended - delay.began) * 1000:.1f} ms"
-    return f"{delay.thread} {delay.why}, at {_in_words(delay.at)} ({ended})"
-
-
-def _in_words(site: Site) -> str:
-    line = f":{site.line}" if site.line else ""
-    return f"{display_path(site.filename)}{line} in {site.function}"
+    return f"{delay.thread} {delay.why}, at {site_in_words(delay.at)} ({ended})"
 
 
 def race_lines(race: Race) -> Iterator[str]:
@@ -85,8 +78,8 @@ def race_lines(race: Race) -> Iterator[str]:
 
 def _side_lines(side: Side, words: str) -> Iterator[str]:
     innermost, *others = side.stack
-    yield f"  {side.thread} {words} {side.verb} it at {_in_words(innermost)}"
-    yield from (f"    called at {_in_words(site)}" for site in others[: _FRAMES - 1])
+    yield f"  {side.thread} {words} {side.verb} it at {site_in_words(innermost)}"
+    yield from (f"    called at {site_in_words(site)}" for site in others[: _FRAMES - 1])
 
 
 def races_in_order(result: NativeThreadsResult) -> list[Race]:

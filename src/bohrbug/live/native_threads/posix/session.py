@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from bohrbug.live.native_threads import harm as harms
 from bohrbug.live.native_threads.cues import Counts
-from bohrbug.live.native_threads.delays import Log
+from bohrbug.live.native_threads.delays import Log, site_in_words
 from bohrbug.live.native_threads.guard import CRASHES
 from bohrbug.live.native_threads.harm import Harm
 from bohrbug.live.native_threads.options import NativeThreadsOptions
@@ -16,7 +16,6 @@ from bohrbug.live.native_threads.posix.standstill import NativeStandstill
 from bohrbug.live.native_threads.posix.windows import NativeWindows
 from bohrbug.live.native_threads.session import NativeThreadsResult
 from bohrbug.live.native_threads.standstill import LOOK_EVERY
-from bohrbug.paths import display_path
 from bohrbug.platforms.posix.command import Command
 from bohrbug.runtime.posix.delayed import DelayedProgram
 from bohrbug.runtime.posix.ended import Ended
@@ -112,11 +111,7 @@ class NativeThreadsRun:
         thread = reading.thread(record.asserted_by, record.asserting_routine)
         said = record.assertion.decode("utf-8", "replace")
         stack = reading.stack([each for each in record.assertion_stack if each])
-        lines = [
-            f"at {display_path(site.filename)}:{site.line} in {site.function}"
-            for site in stack
-            if site.line
-        ]
+        lines = [f"at {site_in_words(site)}" for site in stack if site.line]
         return Harm(f"a failed assertion in {thread}: {said}", lines)
 
     def _note(self, harm: Harm, reading: Reading, moment: float | None = None) -> None:

@@ -13,13 +13,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from bohrbug.live.native_threads.delays import site_in_words
 from bohrbug.live.native_threads.harm import Harm
 from bohrbug.live.native_threads.posix.reading import Reading
 from bohrbug.live.native_threads.standstill import LOOK_EVERY
 from bohrbug.report.wording import plural
 from bohrbug.runtime.posix import delays_layout as layout
 from bohrbug.runtime.posix.delayed import DelayedProgram
-from bohrbug.runtime.posix.symbols import module_name
 
 _OF_THE_C_LIBRARY = (1 << 31) | (1 << 32)
 """The signals 32 and 33, for which it has handlers of its own."""
@@ -219,9 +219,8 @@ class NativeStandstill:
             if other:
                 what += f" that {other} has" if other != "it" else " that it has itself"
         site = reading.stack([waiting.place])[0]
-        where = f"{site.filename}:{site.line}" if site.line else module_name(site.filename)
         who = reading.thread(waiting.number, waiting.routine)
-        return f"{who} waits for {what}, at {where} in {site.function}"
+        return f"{who} waits for {what}, at {site_in_words(site)}"
 
 
 def cycle_among(awaited: Mapping[Any, Any]) -> list[Any]:
