@@ -250,6 +250,8 @@ int main(int count_of_words, char **words) {
     } else if (!strcmp(what, "children")) {
         run(2, start_children);
         printf("over\n");
+    } else if (!strcmp(what, "many threads")) {
+        for (int i = 0; i < 500; i++) run(2, set_flag);
     } else if (!strcmp(what, "wait")) {
         run(1, signal_late);
         printf("ready\n");

@@ -1,7 +1,9 @@
 #include "delay.h"
 
+#include <errno.h>
 #include <execinfo.h>
 #include <gnu/libc-version.h>
+#include <linux/futex.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -16,8 +18,16 @@ uint64_t monotonic(void) {
 
 void wait_for(uint64_t nanoseconds) {
     struct timespec time = {(time_t)(nanoseconds / NANOSECONDS), (long)(nanoseconds % NANOSECONDS)};
-    /* A signal ends it early: its handler has done something that others may have waited for. */
-    REAL(syscall)(SYS_nanosleep, &time, NULL);
+    /* The one call of the kernel that is allowed to whoever has threads, however little else is.  A signal ends it
+     * early: its handler has done something that others may have waited for. */
+    uint32_t word = 0;
+    REAL(syscall)(SYS_futex, &word, FUTEX_WAIT_PRIVATE, 0L, &time, NULL, 0L);
+}
+
+bool is_readable(uint64_t address) {
+    struct timespec at_once = {0, 0};
+    uint64_t word = address & ~3ULL;
+    return REAL(syscall)(SYS_futex, word, FUTEX_WAIT_PRIVATE, 0L, &at_once, NULL, 0L) == 0 || errno != EFAULT;
 }
 
 struct delay *delay_begin(struct slot *slot, const struct point *point, bool gives_way, uint64_t now) {

@@ -8,6 +8,8 @@
 uint64_t monotonic(void);
 /* Lets the calling thread wait; no cancellation point. */
 void wait_for(uint64_t nanoseconds);
+/* Whether what is at an address can be read, as the kernel says. */
+bool is_readable(uint64_t address);
 
 struct delay *delay_begin(struct slot *slot, const struct point *point, bool gives_way, uint64_t now);
 void delay_end(struct slot *slot, struct delay *delay, uint64_t began);

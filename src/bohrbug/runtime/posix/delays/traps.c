@@ -2,9 +2,6 @@
  * OSDI 2010; bohrbug.live.native_threads.traps is the same for Python. */
 #include "traps.h"
 
-#include <sys/syscall.h>
-#include <sys/uio.h>
-
 #include "delay.h"
 
 static uint64_t in_phase(uint32_t window, enum trap_phase phase) { return (uint64_t)window * PHASES + phase; }
@@ -19,14 +16,21 @@ static bool is_in(uint32_t window, enum trap_phase phase) {
     return __atomic_load_n(&record->trap.state, __ATOMIC_ACQUIRE) == in_phase(window, phase);
 }
 
-/* The kernel reads it: somebody may have unmapped it meanwhile. */
+/* In one instruction, as others may be writing it. */
+static void copy_whole(uint64_t *value, const void *address, uint32_t size) {
+    if (size == 8) __builtin_memcpy(value, address, 8);
+    else if (size == 4) __builtin_memcpy(value, address, 4);
+    else if (size == 2) __builtin_memcpy(value, address, 2);
+    else __builtin_memcpy(value, address, size);
+}
+
+/* Somebody may have unmapped it meanwhile. */
 static void read_value(int which) {
     struct trap *trap = &record->trap;
-    uint64_t value = 0;
-    uint32_t size = trap->paused.size <= sizeof value ? trap->paused.size : sizeof value;
-    struct iovec to = {&value, size}, from = {(void *)(uintptr_t)trap->paused.address, size};
-    trap->known[which] =
-        size && REAL(syscall)(SYS_process_vm_readv, (long)record->pid, &to, 1L, &from, 1L, 0L) == (long)size;
+    uint64_t value = 0, address = trap->paused.address;
+    uint32_t size = trap->paused.size;
+    trap->known[which] = size && size <= sizeof value && is_readable(address) && is_readable(address + size - 1);
+    if (trap->known[which]) copy_whole(&value, (const void *)(uintptr_t)address, size);
     trap->values[which] = value;
 }
 
@@ -86,7 +90,7 @@ static void note_place(uint64_t place) {
 
 /* Whoever has caught the thread writes down who it is; that takes as long as a stack. */
 static void await_catcher(uint32_t window) {
-    while (is_in(window, CATCHING)) REAL(sched_yield)();
+    while (is_in(window, CATCHING)) wait_for(20000);
 }
 
 void trap_set(uint32_t window, struct slot *slot, const struct point *point) {
