@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import re
 import shutil
@@ -120,17 +121,18 @@ def hooked(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return build_program(tmp_path_factory.mktemp("delays"), "delayed.c", "-fsanitize=thread")
 
 
-def started(program: Path, *arguments: str) -> DelayedProgram:
+@contextlib.contextmanager
+def started(program: Path, *arguments: str) -> Iterator[DelayedProgram]:
     """A program of three threads that has begun, and in which nobody is delayed yet."""
     delayed = DelayedProgram([str(program), *arguments])
     record = delayed.record
     record.longest, record.slice = 5 * _MILLISECOND, _MILLISECOND // 2
     record.grace, record.gone = 2 * _MILLISECOND, 1000 * _MILLISECOND
-    delayed.__enter__()
-    while record.alive < 4:
-        assert not delayed.has_ended(0.001)
-    delayed.look_at_modules()
-    return delayed
+    with delayed:
+        while record.alive < 4:
+            assert not delayed.has_ended(0.001)
+        delayed.look_at_modules()
+        yield delayed
 
 
 def open_window(record: Any, kind: int, milliseconds: int = 200, **fields: int) -> int:
