@@ -249,3 +249,11 @@ def test_threads_that_end_make_room_for_others(hooked: Path) -> None:
         assert program.record.numbers == 1001
         assert program.record.slots_used < 10
         assert program.record.alive == 1
+
+
+def test_children_have_no_part_in_the_record(hooked: Path) -> None:
+    with DelayedProgram([str(hooked), "children", "10"]) as program:
+        assert program.has_ended(60)
+        assert program.ended().code == 0
+        # Nor do those of children, which the shells are.
+        assert (program.record.pid, program.record.numbers) == (program.pid, 3)
