@@ -155,6 +155,7 @@ def test_a_window_is_not_over_while_a_thread_is_in_its_trap(phase: int) -> None:
     # Nor is there another one, as they have one record.
     world.record.open = 0
     world.look(5.0)
+    world.look(100.0)
     assert world.record.open == 0
     world.record.trap.state = number * layout.PHASES + layout.IN_VAIN
     world.look()
