@@ -195,6 +195,15 @@ def test_with_nothing_to_find_all_is_as_always(folder: Folder, built: Path) -> N
     assert (quiet.code, quiet.out, quiet.err) == (native.code, native.out, native.err)
 
 
+@pytest.mark.parametrize("flags", [(), (TSAN,)], ids=["plain", "hooked"])
+def test_all_that_threads_synchronise_by_does_what_it_is_for(
+    folder: Folder, built: Path, flags: tuple[str, ...]
+) -> None:
+    # It exits with the line at which something is not as POSIX says.
+    done = run(folder, "--budget", "60", "--", str(build(built, "pthreads.c", *flags)))
+    assert done.code == 0, done.err
+
+
 def test_its_own_input(folder: Folder) -> None:
     need_native()
     done = folder.bohrbug("live", "--native-threads", "--", "cat", stdin="a line\n")

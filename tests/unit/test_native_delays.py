@@ -160,7 +160,7 @@ def test_a_window_is_not_over_while_a_thread_is_in_its_trap(phase: int) -> None:
     world.record.trap.state = number * layout.PHASES + layout.IN_VAIN
     world.look()
     assert not world.windows.is_under_way
-    world.look(100.0)
+    world.look(1000.0)
     assert world.record.open == number + 1
 
 
