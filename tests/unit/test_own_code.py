@@ -8,13 +8,13 @@ from random import Random
 
 import pytest
 
-from bohrbug.exploration.minimisation import candidates, needed_orderings, preemptions
+from bohrbug.exploration.minimisation import candidates, causes, needed_orderings, preemptions
 from bohrbug.exploration.minimisation.budget import Budget
 from bohrbug.exploration.minimisation.causes import find_cause
 from bohrbug.exploration.minimisation.needed_orderings import drop_orderings
 from bohrbug.exploration.minimisation.preemptions import LONG, minimise
 from bohrbug.model.cause import Strength
-from bohrbug.model.operation import READ, WRITE, Operation, Site
+from bohrbug.model.operation import BEGIN, READ, SPAWN, WRITE, Operation, Site
 from bohrbug.model.ordering import Event, Ordering
 from bohrbug.model.outcome import Outcome, OutcomeKind
 from bohrbug.model.plan import Ordered, Plan, ResourceEvent, UniformRandom, WeightedRandom
@@ -214,14 +214,28 @@ def test_the_cause_of_a_long_execution_is_looked_for_in_own_code_first(
     }
 
 
+@pytest.mark.parametrize("own", ["0:y0", "0:z"])
 def test_where_own_code_explains_nothing_all_is_looked_at(
-    monkeypatch: pytest.MonkeyPatch,
+    own: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(candidates, "is_in_own_code", lambda event: event.resource == "0:z")
-    monkeypatch.setattr("bohrbug.exploration.minimisation.causes.LONG", 5)
+    monkeypatch.setattr(candidates, "is_in_own_code", lambda event: event.resource == own)
+    monkeypatch.setattr(causes, "LONG", 5)
     run = LosesUpdate(2)
     failing = run(Plan(("0", "0.1") * 5))
     assert failing.outcome.is_failure
+    if own == "0:z":
+        # Own code is in conflict about nothing, so that nothing is spent on it.
+        monkeypatch.setattr(causes, "_find_in_own_code", lambda *_: pytest.fail("looked for"))
     cause = find_cause(failing, run, Budget(200))
     assert cause is not None
     assert cause.strength is Strength.EXACT
+
+
+def test_that_tasks_begin_and_end_is_no_conflict_of_own_code(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    life = (Event("0", SPAWN, "0.1", HERE), Event("0.1", BEGIN, "0.1", HERE))
+    data = (Event("0", WRITE, "x", HERE), Event("0.1", READ, "x", HERE))
+    for pairs, is_about_it in (([], False), ([life], False), ([life, data], True)):
+        monkeypatch.setattr(candidates, "conflicting_pairs", lambda *_, pairs=pairs, **__: pairs)
+        assert candidates.is_about_own_code(Trace()) is is_about_it

@@ -26,6 +26,7 @@ from bohrbug.live.listener import Listener
 from bohrbug.model.outcome import Outcome
 from bohrbug.platforms.threads.platform import service_plan, service_runtime_of
 from bohrbug.runtime.threads import control
+from bohrbug.runtime.threads.collecting import MOST_YOUNG_OBJECTS
 from bohrbug.runtime.threads.control import nobody, real_get_ident
 from bohrbug.runtime.threads.execution import Execution
 from bohrbug.runtime.threads.forgetting import ForgettingEnded, forget_steps
@@ -34,7 +35,6 @@ from bohrbug.runtime.threads.local_variables import is_of_module, local_variable
 from bohrbug.runtime.threads.locks import RealLock, RealRLock
 from bohrbug.runtime.threads.processes import Deferring
 from bohrbug.runtime.threads.queues import RealSimpleQueue
-from bohrbug.runtime.threads.runtime import MOST_YOUNG_OBJECTS
 from bohrbug.runtime.threads.task import Task
 from bohrbug.runtime.threads.thread_state import RealLocal
 from bohrbug.runtime.threads.watchdog import Watchdog

@@ -8,7 +8,7 @@ from dataclasses import replace
 from itertools import islice, product
 
 from bohrbug.exploration.minimisation.first_users import Names, renamed_event
-from bohrbug.exploration.minimisation.ranks import LoopEvents, Rank, rank_of
+from bohrbug.exploration.minimisation.ranks import LIFE, LoopEvents, Rank, rank_of
 from bohrbug.model.history import events_of, history_of, pending_events
 from bohrbug.model.operation import (
     CHOOSE,
@@ -115,6 +115,14 @@ def conflicting_pairs(trace: Trace, *, only_own: bool = False) -> Iterator[tuple
     end = pending.get(ROOT)
     if end is not None and end.kind is END:
         yield from ((event, end) for event in _of_daemons(trace, events))
+
+
+def is_about_own_code(trace: Trace) -> bool:
+    """Whether tasks were in conflict in the program's own code, about more than their lives."""
+    return any(
+        first.kind not in LIFE and second.kind not in LIFE
+        for first, second in conflicting_pairs(trace, only_own=True)
+    )
 
 
 def _of_daemons(trace: Trace, events: list[Event | None]) -> Iterator[Event]:

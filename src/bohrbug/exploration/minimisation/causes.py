@@ -19,6 +19,7 @@ from itertools import islice
 from random import Random
 
 from bohrbug.exploration.minimisation.budget import Budget
+from bohrbug.exploration.minimisation.candidates import is_about_own_code
 from bohrbug.exploration.minimisation.covering import greedy_cover, smallest_cover
 from bohrbug.exploration.minimisation.examples import (
     SAME,
@@ -145,11 +146,6 @@ class _Learner:
             self._run(Plan(policy=Ordered((turned.reversed(),), 0, values)))
         for plan in self._alike(2):
             self._run(plan)
-
-    @property
-    def has_candidates(self) -> bool:
-        """Whether anything is in question."""
-        return bool(self._examples.candidates.of_failing)
 
     def _alike(self, rounds: int) -> Iterator[Plan]:
         """Executions that are like the failing one in part."""
@@ -322,7 +318,7 @@ def find_cause(failing: Trace, execute: Execute, budget: Budget) -> Cause | None
         ``None`` if no claim with up to :data:`LARGEST` orderings agrees with all executions, or
         too few were made.
     """
-    if len(failing) > LONG:
+    if len(failing) > LONG and is_about_own_code(failing):
         # In a long execution there are more orderings in libraries than can be told apart by a
         # few executions; each explanation is put to the same test.
         found = _find_in_own_code(failing, execute, budget.part(OWN_SHARE))
@@ -337,8 +333,6 @@ def find_cause(failing: Trace, execute: Execute, budget: Budget) -> Cause | None
 
 def _find_in_own_code(failing: Trace, execute: Execute, budget: Budget) -> Cause | None:
     learner = _Learner(failing, execute, budget, only_own=True)
-    if not learner.has_candidates:
-        return None
     with suppress(_Spent):
         learner.look_at_own_code()
     return _learnt(learner, renamings(failing), alike_tasks(failing))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from types import CodeType
@@ -21,6 +20,7 @@ from bohrbug.runtime.threads.assumptions import (
     may_be_told,
     note_assumptions,
 )
+from bohrbug.runtime.threads.collecting import Collecting
 from bohrbug.runtime.threads.data.kinds import Kind, Types
 from bohrbug.runtime.threads.data.owners import WeakOwner
 from bohrbug.runtime.threads.data.places import PlaceSet
@@ -31,7 +31,6 @@ from bohrbug.runtime.threads.deaths import Deaths
 from bohrbug.runtime.threads.deferred_signals import are_exceptions_sent
 from bohrbug.runtime.threads.execution import Execution
 from bohrbug.runtime.threads.foreign_greenlets import check_that_threads_are_controlled, note_hubs
-from bohrbug.runtime.threads.freezing import Freezing
 from bohrbug.runtime.threads.fresh_state import END_HOOKS, FreshState
 from bohrbug.runtime.threads.handed_over import HandedOver, as_it_is
 from bohrbug.runtime.threads.imports import loading
@@ -57,13 +56,9 @@ from bohrbug.runtime.threads.settings import Settings
 from bohrbug.runtime.threads.shared_test_state import SharedTestState
 from bohrbug.runtime.threads.unraisable import fall_silent, hear_again
 from bohrbug.runtime.threads.watchdog import Watchdog, lasting_watchdog
-from bohrbug.runtime.threads.young_garbage import OLDEST, YoungGarbage
 
 FIRST_PATIENCE = 1.0
 """Seconds without a step after which the first execution, of unchanged code, is given up."""
-
-MOST_YOUNG_OBJECTS = 20_000
-"""Objects made and not freed, since the last garbage collection, after which there is another."""
 
 MakeDetector = Callable[[Execution], RaceDetector]
 MakeWatcher = Callable[[Execution], Watcher]
@@ -117,9 +112,6 @@ class ThreadsRuntime:
         begins_unseen: bool = False,
     ) -> None:
         self.function = function
-        self._let_go = let_go
-        # The last execution failed: frames of its traceback may keep its objects alive.
-        self._has_left_frames = False
         self._was_cut_short = False
         self._settings = settings
         self.level = level
@@ -149,17 +141,13 @@ class ThreadsRuntime:
         # Where this execution finds scheduling points for the next one.
         self._finds = PlaceSet()
         self._watchdog: Watchdog | None = None
-        self._collected = True
-        # Some of what the last execution has left may be found through weak references.
-        self._left_weakly_known = False
         self._is_one_thread = True
         # Tasks of an event loop may have shared something.
         self._has_company = False
         self._late_code = LateCode()
         # Up to the second task of the first execution nobody has to see what is called.
         self._is_unseen = begins_unseen
-        self._freezing = Freezing()
-        self._young_garbage = YoungGarbage()
+        self._collecting = Collecting(settings.gc, let_go)
         self.made = 0
         # Each execution is as the first one, as far as names go.
         self._forgets_names = False
@@ -178,7 +166,7 @@ class ThreadsRuntime:
         return "; ".join(filter(None, parts))
 
     def __enter__(self) -> Self:
-        self._collected = gc.isenabled()
+        self._collecting.remember()
         try:
             self._enter()
         except BaseException:
@@ -191,12 +179,11 @@ class ThreadsRuntime:
         functions = installation.install()
         heap.know_functions()
         if not self._is_unseen:
-            self._freezing.begin(len(self._instrumentation.codes), functions)
+            self._collecting.pass_over(len(self._instrumentation.codes), functions)
         # Else no other execution may follow, and what is frozen while it is in use, and garbage
         # soon, would pile up from test to test.
         del functions
-        gc.disable()
-        self._young_garbage.begin()
+        self._collecting.begin()
         unknown.forget_assumptions()
         orders.forget()
         log_records.enter()
@@ -225,26 +212,21 @@ class ThreadsRuntime:
         self._finds = PlaceSet()
         if self._discovery.is_entered:
             self._discovery.__exit__()
-        if self._freezing.is_begun:
-            # Cheap, as everything older is; otherwise it would pile up from test to test.
-            gc.collect()
+        self._collecting.clear()
         hear_again()
         # Before the collector finds the frozen objects again, which need no scan.
         self._otherwise.close()
         self._instrumentation.restore()
         self._methods_in_c.restore()
         attributes.forget_stored_names()
-        self._freezing.end()
+        self._collecting.look_at_all()
         if native is not None:
             native.forget_shared()
         self._fresh_state.close()
         HandedOver.telling = staticmethod(as_it_is)
         HandedOver.entering = staticmethod(as_it_is)
         self._shared.pool.close()
-        if self._collected:
-            gc.enable()
-        if self.made > 1:
-            heap.collect_now_and_then()
+        self._collecting.end(self.made)
         installation.restore()
 
     @contextmanager
@@ -306,7 +288,7 @@ class ThreadsRuntime:
                     late.rewrite_what_runs_alone(executed, discovery, instrumentation, points)
                 return executed
             if discovery.has_news or instrumentation.has_new_made_code or late.has_run_alone:
-                may_leave = self._freezing.is_begun
+                may_leave = self._collecting.passes_over
                 late.rewrite(executed, discovery, instrumentation, points, may_leave)
             late.note_end(was_unseen, instrumentation.has_grown)
         return executed
@@ -319,20 +301,7 @@ class ThreadsRuntime:
         make_watcher: MakeWatcher | None,
         breakers: bool,
     ) -> Executed:
-        codes = len(self._instrumentation.codes)
-        if self.made and not self._freezing.is_begun:
-            # With all that the first execution has left.
-            self._start_clean(self._young_garbage.generation())
-            self._freezing.begin(codes)
-        elif self._freezing.is_behind(codes, self.made):
-            self._start_clean()
-            self._freezing.go_on(codes)
-        elif self._has_left_frames and not learn:
-            self._start_clean()
-        elif self._settings.gc or self._left_weakly_known:
-            # Garbage of earlier executions is not to be collected in this one, nor found weakly.
-            gc.collect()
-        self._left_weakly_known = False
+        self._collecting.before(len(self._instrumentation.codes), self.made, learn)
         conditions = plan.conditions
         if self.level is not Level.SYNC:
             sent = are_exceptions_sent(self._shared.namespaces)
@@ -375,7 +344,6 @@ class ThreadsRuntime:
             fall_silent()
         if execution.loops is not None:
             execution.loops.of_trio.end_runs()
-        self._has_left_frames = trace.outcome.is_failure
         # The first execution may have done so.
         check_that_threads_are_controlled()
         note_hubs(trace)
@@ -385,8 +353,9 @@ class ThreadsRuntime:
             for pattern in never_met(execution):
                 trace.uncontrolled.note(UNMET + pattern)
         found: list[tuple[CodeType, int]] = []
+        left_weakly_known = False
         if deaths is not None:
-            found, self._left_weakly_known = deaths.end()
+            found, left_weakly_known = deaths.end()
         found += execution.inspected.values()
         if detector is not None:
             note_assumptions(trace, detector)
@@ -401,9 +370,7 @@ class ThreadsRuntime:
         points = self._points.find(found) if learn and found else _NO_POINTS
         if variables is not None:
             variables.clear()
-        # Before the next execution all are collected, if some may be found weakly.
-        if gc.get_count()[0] > MOST_YOUNG_OBJECTS and not self._left_weakly_known:
-            gc.collect(1)
+        self._collecting.after(trace.outcome.is_failure, left_weakly_known)
         self._is_one_thread = len(execution.all_tasks) == 1
         tasks = len(execution.all_tasks)
         if execution.loops is not None and execution.loops.have_choices:
@@ -427,19 +394,6 @@ class ThreadsRuntime:
     def _places_found(self, detector: RaceDetector) -> PlaceSet:
         """Where accesses are that matter, according to one execution."""
         return detector.racy_places if self.level is Level.RACY else detector.shared_places
-
-    def _start_clean(self, generation: int = OLDEST) -> None:
-        """Before a replay: a failure is confirmed in the state in which it was found.
-
-        Weak references still find what is reachable only from a traceback, or from a cycle that
-        it is in.
-
-        Parameters:
-            generation: the oldest one in which executions have left something.
-        """
-        if self._let_go is not None:
-            self._let_go()
-        gc.collect(generation)
 
     def _make_accesses_visible(
         self, execution: Execution, variables: Variables, watcher: Watcher | None
