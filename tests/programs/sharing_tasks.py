@@ -289,7 +289,9 @@ def weak_reference() -> None:
     assert shared.seen == [1, 2]
 
 
-def _told_of_ends(make: Callable[[], Any]) -> list[int]:
+def _told_of_ends(
+    make: Callable[[], Any], refer: Callable[[Any, Any], Any] = weakref.ref
+) -> list[int]:
     """In which order two tasks let go of what each has alone."""
     seen: list[int] = []
     kept = []
@@ -301,7 +303,7 @@ def _told_of_ends(make: Callable[[], Any]) -> list[int]:
     async def main() -> None:
         boxes: list[list[Any]] = [[make()], [make()]]
         for number, box in enumerate(boxes):
-            kept.append(weakref.ref(box[0], lambda _, number=number: seen.append(number)))  # type: ignore[misc]
+            kept.append(refer(box[0], lambda _, number=number: seen.append(number)))  # type: ignore[misc]
         await asyncio.gather(*map(let_go, boxes))
 
     asyncio.run(main())
@@ -310,6 +312,10 @@ def _told_of_ends(make: Callable[[], Any]) -> list[int]:
 
 def callbacks_at_the_end_of_sets() -> None:
     assert _told_of_ends(set) == [0, 1]
+
+
+def callbacks_of_proxies() -> None:
+    assert _told_of_ends(set, weakref.proxy) == [0, 1]
 
 
 def callbacks_at_the_end_of_locks() -> None:

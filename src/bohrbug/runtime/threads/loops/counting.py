@@ -12,10 +12,9 @@ from collections.abc import Callable, Iterator
 from functools import cache
 from types import CodeType, FunctionType
 from typing import Any
-from weakref import WeakSet, getweakrefs
+from weakref import WeakSet
 
-from bohrbug.runtime.threads.data.owners import Owner
-from bohrbug.runtime.threads.loops.references import OwnReference
+from bohrbug.runtime.threads.loops.references import references_to
 
 _PLAIN = frozenset({type(None), bool, int, float, complex, str, bytes})
 """Types of results that nobody sees die."""
@@ -137,7 +136,7 @@ def enclosed(callback: Any) -> dict[str, Any]:
 
 def _is_watched_for_death(task: Any) -> bool:
     """Whether anybody but asyncio and this tool has a weak reference to a task of asyncio."""
-    others = [each for each in getweakrefs(task) if not isinstance(each, (OwnReference, Owner))]
+    others = references_to(task)
     tasks = sys.modules["asyncio.tasks"]
     known = getattr(tasks, "_scheduled_tasks", None) or getattr(tasks, "_all_tasks", None)
     return len(others) > (isinstance(known, WeakSet) and task in known)

@@ -34,11 +34,10 @@ from types import (
 from typing import Any
 from weakref import ReferenceType, getweakrefs
 
-from bohrbug.runtime.threads.data.owners import Owner
 from bohrbug.runtime.threads.loops.counting import futures
 from bohrbug.runtime.threads.loops.joins import Join, joined_by
 from bohrbug.runtime.threads.loops.named import Global, named_in
-from bohrbug.runtime.threads.loops.references import OwnReference
+from bohrbug.runtime.threads.loops.references import callback_of, references_to
 from bohrbug.runtime.threads.rewrite.classes import namespace_of
 
 MOST_OBJECTS = 1_000
@@ -471,13 +470,10 @@ def _tells_of_its_end(value: Any) -> bool:
 
     Whoever looks into one of these gets to weak references, which are out of bounds.
     """
-    references = getweakrefs(value)
     # Most have none.
-    return bool(references) and any(
-        not isinstance(each, (OwnReference, Owner))
-        and each.__callback__ is not None
-        and not _is_harmless(each.__callback__)
-        for each in references
+    return bool(getweakrefs(value)) and any(
+        callback is not None and not _is_harmless(callback)
+        for callback in map(callback_of, references_to(value))
     )
 
 
