@@ -494,6 +494,32 @@ def test_a_report_says_who_is_late_and_who_comes_first() -> None:
     assert again.defaults == failure.trace.defaults
 
 
+def test_who_is_late_for_several_others_is_told_once() -> None:
+    async def main() -> None:
+        log: list[str] = []
+
+        async def late() -> None:
+            await asyncio.sleep(0)
+            log.append("late")
+
+        async def relay(left: int) -> None:
+            if left:
+                await asyncio.sleep(0)
+                await asyncio.create_task(relay(left - 1))
+            else:
+                log.append("relayed")
+
+        await asyncio.gather(late(), relay(4))
+        assert log == ["late", "relayed"]
+
+    (failure,) = explored(main).failures
+    report = " ".join(failure_text(failure).split())
+    assert len(failure.essential) > 3
+    assert f"others go on first {len(failure.essential)} times, the last of them task" in report
+    assert report.count("is late") == 1
+    assert "more preemption" not in report
+
+
 def test_all_that_is_late_may_come_in_one_turn() -> None:
     # The first one goes on in the turn of the child's pause, and what it calls for in the next.
     async def calls(log: list[Any]) -> None:

@@ -135,23 +135,25 @@ def _preemption_clause(trace: Trace, story: Story, names: Names, mentioned: _Men
 
 def _late_clause(trace: Trace, told: Sequence[Story], names: Names, mentioned: _Mentioned) -> str:
     """What comes first in an event loop, once or several times in a row."""
-    story = told[0]
+    story, last = told[0], told[-1].step
     assert story.pending is not None
-    first = trace.operations[story.step]
     text = f"{mentioned(story.task)} is late{names.at(story.pending)}"
-    text += f", and {mentioned(trace.tasks[story.step])} goes on first{names.at(first)}"
+    who, at = mentioned(trace.tasks[last]), names.at(trace.operations[last])
+    if any(trace.tasks[each.step] != trace.tasks[last] for each in told):
+        return f"{text}: others go on first {len(told)} times, the last of them {who}{at}"
+    text += f", and {who} goes on first{names.at(trace.operations[story.step])}"
     return f"{text}, {len(told)} times" if len(told) > 1 else text
 
 
 def _clauses(
     trace: Trace, told: Sequence[Story], steps: TaskSteps, names: Names, mentioned: _Mentioned
 ) -> Iterator[str]:
-    """One clause for each preemption; one for all those by which one task is late for another."""
+    """One clause for each preemption; one for all those in a row by which one task is late."""
 
     def kind(story: Story) -> object:
         if not story.late:
             return story.step
-        return story.task, story.resumed, trace.tasks[story.step]
+        return story.task, story.resumed
 
     for _, group in groupby(told, kind):
         stories_told = list(group)
