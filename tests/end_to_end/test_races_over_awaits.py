@@ -13,10 +13,15 @@ from collections.abc import Callable
 import pytest
 
 import bohrbug
+from bohrbug.exploration import follow_up
 from bohrbug.exploration.closer_look import LEFT_BEHIND
 from bohrbug.exploration.verdicts import VerdictKind
+from bohrbug.model.cause import Cause, Strength
+from bohrbug.model.history import events_of
+from bohrbug.model.ordering import Ordering
 from bohrbug.model.outcome import OutcomeKind, RacePattern
 from bohrbug.model.serialise import trace_from_json, trace_to_json
+from bohrbug.model.trace import Trace
 from bohrbug.report.html.failure import failure_page
 from bohrbug.report.text import failure_text
 from tests.programs.awaits import racy, sound
@@ -149,6 +154,18 @@ def test_it_explains_nothing_where_a_schedule_does() -> None:
     assert failure.cause is not None
     assert failure.cause.orderings
     assert "What was out of date" not in failure_text(failure)
+
+
+def test_it_is_told_beside_orderings_that_are_not_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    def find_some(failing: Trace, *_: object) -> Cause:
+        events = [event for event in events_of(failing) if event is not None]
+        return Cause(Strength.SUFFICIENT, (Ordering(events[0], events[-1]),), 9, 9, 9, 3)
+
+    monkeypatch.setattr(follow_up, "find_cause", find_some)
+    (failure,) = bohrbug.explore(_always_fails).failures
+    report = failure_text(failure)
+    assert "It fails whenever" in report
+    assert "What was out of date" in report
 
 
 def test_it_can_be_ignored() -> None:

@@ -440,7 +440,7 @@ class Findings:
 
         And of a schedule that nobody can survey, the races in it say at least where to look.
         """
-        is_explained = failure.cause is not None and bool(failure.cause.orderings)
+        is_explained = failure.cause is not None and failure.cause.explains_all
         is_known = any(race.stale is not None for race in self._races.values())
         is_long = len(failure.essential) > MOST_SURVEYED
         if is_explained or not (is_known or is_long) or self._spending.is_overdrawn:

@@ -55,3 +55,8 @@ class Cause:
     def executions(self) -> int:
         """Executions with different schedules that the claim rests on."""
         return self.met + self.unmet
+
+    @property
+    def explains_all(self) -> bool:
+        """Whether its orderings say when the test fails, and when it does not."""
+        return self.strength is Strength.EXACT and bool(self.orderings)

@@ -43,12 +43,12 @@ def _place_in_words(site: Site) -> str:
 
 
 def telling_races(failure: Failure) -> list[Race]:
-    """Races over an await that explain a failure which no ordering explains.
+    """Races over an await that explain a failure which orderings don't explain, or not all of it.
 
     Only where the value read was out of date when it was used does a race say why an execution
-    has failed, which it did under every schedule.
+    has failed, as it did under every schedule, or under more than meet some orderings.
     """
-    if failure.cause is not None and failure.cause.orderings:
+    if failure.cause is not None and failure.cause.explains_all:
         return []
     return [race for race in failure.trace.races if race.stale is not None]
 
