@@ -44,13 +44,13 @@ MOST_ALONE = 16
 """Preemptions of which each is tried alone."""
 
 MOST_IN_VAIN = 60
-"""Executions in a row that take away no preemption, where few are left."""
+"""Executions in a row that come to nothing where only a single preemption is left."""
 
 LONG = 500
 """Steps of a schedule with too many stretches for each of them to be looked at."""
 
 MOST_IN_VAIN_WHERE_LONG = 20
-"""The same in such a schedule."""
+"""Executions in a row that take away no preemption of such a schedule, where few are left."""
 
 MANY = 5
 """Tasks of which some are left out; of fewer every two stretches are soon joined."""
@@ -195,8 +195,8 @@ def minimise(
     # Most of many tasks have nothing to do with it: leave out halves of them, quarters, ...
     number = len({*best.tasks, ROOT})
     size = number // 2 if number >= MANY else 0
-    enough = FEW if has_many or len(best) > LONG else 0
-    while size and best_cost[1] > enough:
+    is_long = len(best) > LONG
+    while size and best_cost[1] > (FEW if is_long else 0):
         tasks = [task for task in dict.fromkeys(best.tasks) if task != ROOT]
         for begin in range(0, len(tasks), size):
             if left.is_spent():
@@ -211,18 +211,18 @@ def minimise(
         if left.is_spent() or better(Plan(tuple(first.choices[:index]), rest)):
             break
     improved, in_vain = True, 0
-    in_vain_at_most = MOST_IN_VAIN if len(best) <= LONG else MOST_IN_VAIN_WHERE_LONG
+    few, most_in_vain = (FEW, MOST_IN_VAIN_WHERE_LONG) if is_long else (1, MOST_IN_VAIN)
     while improved and best_cost[1] and not left.is_spent():
         improved = False
         known, preemptions = segments_of(best), best_cost[1]
         for segments in chain(variations(known), lengthened(known)):
-            if left.is_spent() or (preemptions <= FEW and in_vain > in_vain_at_most):
+            if left.is_spent() or (preemptions <= few and in_vain > most_in_vain):
                 break
             in_vain += 1
             if better(Plan((), Segments(tuple(segments), _values(best)))):
                 improved = True
-                # A task that goes on for longer where it had to wait anyway explains little.
-                in_vain = 0 if best_cost[1] < preemptions else in_vain
+                # In a long one, that a task goes on for longer explains little.
+                in_vain = in_vain if is_long and best_cost[1] == preemptions else 0
                 break
     return best
 
