@@ -79,16 +79,16 @@ class _QuietSets(LatePatches):
     def install(self) -> None:
         """See :class:`Patches`."""
         super().install()
-        for module, name in _NAMES:
-            self._change(vars(sys.modules.get(module, sys)).get(name))
-        self._change_children()
+        self._change_known()
 
     def catch_up(self) -> None:
         """See :class:`LatePatches`."""
         super().catch_up()
-        self._change_children()
+        self._change_known()
 
-    def _change_children(self) -> None:
+    def _change_known(self) -> None:
+        for module, name in _NAMES:
+            self._change(vars(sys.modules.get(module, sys)).get(name))
         # Those of other threads are made quiet by the module that makes them.
         self._change(vars(threading.main_thread()).get("_children"))
 
