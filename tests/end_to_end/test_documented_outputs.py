@@ -364,6 +364,11 @@ ELSEWHERE: list[tuple[str, str, str]] = [
     (f"{HOW_TO}/async-tests.md", "the 3rd resume ...", "its parts are named in the text"),
     (f"{HOW_TO}/async-tests.md", "is cancelled while it waits", "tests/unit/test_cancelling.py"),
     (
+        f"{HOW_TO}/run-live.md",
+        "FAILED: deadlock: 2 threads wait for each other, and nothing moved for",
+        f"{HERE}/test_live_delayed.py",
+    ),
+    (
         f"{HOW_TO}/async-tests.md",
         "Task exception was never retrieved",
         f"{HERE}/test_asyncio_errors.py",
