@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import os
+import signal
+import subprocess
+import time
 from pathlib import Path
 
-from tests.end_to_end.conftest import Folder
+from tests.end_to_end.conftest import SECONDS, Folder
 
 POOL_CLASS = """
     import threading
@@ -91,3 +94,30 @@ def left(folder: Folder) -> list[str]:
             except OSError:
                 continue
     return found
+
+
+def interrupted(folder: Folder, *words: str) -> tuple[int, str, str]:
+    """Run a live command until its program says that it is ready, and press Ctrl-C.
+
+    Parameters:
+        folder: where it runs.
+        words: the options and the program.
+
+    Returns:
+        The exit code, what was printed after that, and the errors.
+    """
+    process = subprocess.Popen(
+        folder.command("live", *words),
+        cwd=folder.path,
+        env=folder.environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == "ready\n"
+    # It may have said so before it waits.
+    time.sleep(0.3)
+    process.send_signal(signal.SIGINT)
+    output, errors = process.communicate(timeout=SECONDS)
+    return process.returncode, output, errors

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import re
 import signal
-import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
 
-from tests.end_to_end.conftest import SECONDS, Ended, Folder
-from tests.end_to_end.live_programs import left
+from tests.end_to_end.conftest import Ended, Folder
+from tests.end_to_end.live_programs import interrupted, left
 from tests.native.building import build, need_native
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="native programs need Linux")
@@ -229,32 +227,15 @@ def test_a_program_that_becomes_another_one_takes_part_as_that(folder: Folder, b
 # -- its end ---------------------------------------------------------------------------------------
 
 
-def interrupted(folder: Folder, program: str, what: str) -> tuple[int, str, str]:
-    process = subprocess.Popen(
-        folder.command("live", "--native-threads", "--", program, what),
-        cwd=folder.path,
-        env=folder.environment,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    assert process.stdout is not None
-    assert process.stdout.readline() == "ready\n"
-    time.sleep(0.3)
-    process.send_signal(signal.SIGINT)
-    output, errors = process.communicate(timeout=SECONDS)
-    return process.returncode, output, errors
-
-
 def test_ctrl_c_ends_it(folder: Folder, built: Path) -> None:
-    code, _, errors = interrupted(folder, plain(built), "wait")
+    code, _, errors = interrupted(folder, "--native-threads", "--", plain(built), "wait")
     assert code == 3, errors
     assert "bohrbug: interrupted: no failure up to then in " in errors
     assert left(folder) == []
 
 
 def test_a_program_may_end_itself_at_ctrl_c(folder: Folder, built: Path) -> None:
-    code, output, errors = interrupted(folder, plain(built), "stop")
+    code, output, errors = interrupted(folder, "--native-threads", "--", plain(built), "stop")
     assert (code, output) == (5, f"stopped by {signal.SIGINT:d}\n"), errors
     assert "bohrbug: interrupted" in errors
 

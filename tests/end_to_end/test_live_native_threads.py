@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import re
 import signal
-import subprocess
 from pathlib import Path
 
 import pytest
 
-from tests.end_to_end.conftest import SECONDS, Ended, Folder
-from tests.end_to_end.live_programs import FINE, POOL, left
+from tests.end_to_end.conftest import Ended, Folder
+from tests.end_to_end.live_programs import FINE, POOL, interrupted, left
 
 COUNTER = """
     import threading, time
@@ -271,19 +270,8 @@ def test_ctrl_c_ends_it(folder: Folder) -> None:
             time.sleep(0.01)
         """,
     )
-    process = subprocess.Popen(
-        folder.command("live", "--native-threads", "server.py"),
-        cwd=folder.path,
-        env=folder.environment,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    assert process.stdout is not None
-    assert process.stdout.readline() == "ready\n"
-    process.send_signal(signal.SIGINT)
-    _, errors = process.communicate(timeout=SECONDS)
-    assert process.returncode == 3, errors
+    code, _, errors = interrupted(folder, "--native-threads", "server.py")
+    assert code == 3, errors
     assert "bohrbug: interrupted: no failure up to then" in errors
     assert left(folder) == []
 

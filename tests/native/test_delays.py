@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import re
 import shutil
 import subprocess
@@ -20,6 +19,7 @@ from bohrbug.runtime.posix.build import DELAYS, PACKAGE, compiler
 from bohrbug.runtime.posix.delayed import DelayedProgram
 from tests.native.building import build as build_program
 from tests.native.building import need_native
+from tests.native.layouts import layouts_on_both_sides
 
 STRUCTURES = {
     "slot": layout.SlotRecord,
@@ -36,28 +36,8 @@ def _native() -> None:
 
 
 def test_the_layout_is_the_same_on_both_sides(tmp_path: Path) -> None:
-    lines = [
-        "#include <stddef.h>",
-        "#include <stdio.h>",
-        '#include "record.h"',
-        "int main(void) {",
-    ]
-    expected = []
-    for name, record in STRUCTURES.items():
-        lines.append(f'printf("{name} %zu\\n", sizeof(struct {name}));')
-        expected.append(f"{name} {ctypes.sizeof(record)}")
-        for field, *_ in record._fields_:
-            if not field.startswith("_fill"):
-                lines.append(f'printf("{name}.{field} %zu\\n", offsetof(struct {name}, {field}));')
-                expected.append(f"{name}.{field} {getattr(record, field).offset}")
-    source, program = tmp_path / "layout.c", tmp_path / "layout"
-    source.write_text("\n".join([*lines, "return 0;", "}"]))
-    cc = compiler()
-    assert cc is not None
-    folders = ("-I", str(DELAYS), "-I", str(PACKAGE))
-    subprocess.run([cc, *folders, "-o", str(program), str(source)], check=True)
-    printed = subprocess.run([str(program)], capture_output=True, text=True, check=True).stdout
-    assert printed.splitlines() == expected
+    in_c, in_python = layouts_on_both_sides(tmp_path, STRUCTURES, ["record.h"], [DELAYS, PACKAGE])
+    assert in_c == in_python
 
 
 def enumerators(text: str) -> Iterator[tuple[str, int]]:

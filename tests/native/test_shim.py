@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import re
 import subprocess
 from pathlib import Path
@@ -10,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from bohrbug.runtime.posix import accesses_layout, build, layout, live_layout, standstill
-from bohrbug.runtime.posix.build import PACKAGE, SOURCES, UnsupportedError, compile_shim, compiler
+from bohrbug.runtime.posix.build import PACKAGE, SOURCES, UnsupportedError, compile_shim
 from tests.native.building import need_native
+from tests.native.layouts import layouts_on_both_sides
 
 STRUCTURES = {
     "task": layout.TaskRecord,
@@ -59,29 +59,9 @@ def test_the_shim_compiles_without_a_warning(tmp_path: Path) -> None:
 
 
 def test_the_layout_is_the_same_on_both_sides(tmp_path: Path) -> None:
-    lines = [
-        "#include <stddef.h>",
-        "#include <stdio.h>",
-        '#include "accesses.h"',
-        '#include "live.h"',
-        "int main(void) {",
-    ]
-    expected = []
-    for name, record in STRUCTURES.items():
-        lines.append(f'printf("{name} %zu\\n", sizeof(struct {name}));')
-        expected.append(f"{name} {ctypes.sizeof(record)}")
-        for field, *_ in record._fields_:
-            lines.append(f'printf("{name}.{field} %zu\\n", offsetof(struct {name}, {field}));')
-            expected.append(f"{name}.{field} {getattr(record, field).offset}")
-    source = tmp_path / "layout.c"
-    source.write_text("\n".join([*lines, "return 0;", "}"]))
-    program = tmp_path / "layout"
-    cc = compiler()
-    assert cc is not None
-    folders = ("-I", str(SOURCES), "-I", str(PACKAGE))
-    subprocess.run([cc, *folders, "-o", str(program), str(source)], check=True)
-    printed = subprocess.run([str(program)], capture_output=True, text=True, check=True).stdout
-    assert printed.splitlines() == expected
+    headers, folders = ["accesses.h", "live.h"], [SOURCES, PACKAGE]
+    in_c, in_python = layouts_on_both_sides(tmp_path, STRUCTURES, headers, folders)
+    assert in_c == in_python
 
 
 def enumerators(name: str) -> list[str]:

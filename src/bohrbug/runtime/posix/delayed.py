@@ -21,7 +21,7 @@ from bohrbug.runtime.posix.delays_layout import DelaysRecord
 from bohrbug.runtime.posix.ended import Ended
 from bohrbug.runtime.posix.mapped import mapping_of
 from bohrbug.runtime.posix.passing_on import PassingOn
-from bohrbug.runtime.posix.starting import preloading, supported_here
+from bohrbug.runtime.posix.starting import preloading, spawned, supported_here
 from bohrbug.runtime.posix.symbols import Mapping, Place, Symbols
 
 
@@ -59,7 +59,7 @@ class DelayedProgram:
     def __enter__(self) -> Self:
         self._signals.__enter__()
         try:
-            self._pid = self._start()
+            self._pid = spawned(self.command, self._environment(os.environ))
         except BaseException:
             self.__exit__()
             raise
@@ -182,22 +182,6 @@ class DelayedProgram:
 
     def _note(self, number: int) -> None:
         self.interrupted |= number == signal.SIGINT
-
-    def _start(self) -> int:
-        environment = self._environment(os.environ)
-        try:
-            return os.posix_spawn(
-                self.command[0],
-                self.command,
-                environment,
-                # Of its own, so that Ctrl-C comes once: from us.
-                setsid=True,
-                setsigdef=[signal.SIGPIPE, signal.SIGINT, signal.SIGXFSZ],
-            )
-        except OSError as error:
-            raise UnsupportedError(
-                f"{self.command[0]} can't be started: {error.strerror}"
-            ) from None
 
     def _environment(self, base: Environment[str, str]) -> dict[str, str]:
         found = preloading(str(self._library), self._folder.environment(base))

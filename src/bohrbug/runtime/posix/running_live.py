@@ -33,6 +33,7 @@ from bohrbug.runtime.posix.standstill import LOOK_SECONDS, Standstill, nudge
 from bohrbug.runtime.posix.starting import (
     addresses_not_random,
     environment_for,
+    spawned,
     supported_here,
 )
 from bohrbug.runtime.posix.trace_reading import TraceReader
@@ -126,20 +127,8 @@ class LiveProgram:
     def _start(self) -> int:
         base = self._hooks.environment(dict(os.environ))
         environment = environment_for(self._segment, self._preparation.preload, base)
-        try:
-            with addresses_not_random():
-                return os.posix_spawn(
-                    self.command[0],
-                    self.command,
-                    environment,
-                    # Of its own, so that Ctrl-C comes once: from us.
-                    setsid=True,
-                    setsigdef=[signal.SIGPIPE, signal.SIGINT, signal.SIGXFSZ],
-                )
-        except OSError as error:
-            raise UnsupportedError(
-                f"{self.command[0]} can't be started: {error.strerror}"
-            ) from None
+        with addresses_not_random():
+            return spawned(self.command, environment)
 
     def _wait_for(self, pid: int) -> Ended:
         standstill = Standstill(self._segment)

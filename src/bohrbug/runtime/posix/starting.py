@@ -64,6 +64,37 @@ def preloading(preload: str, base: Mapping[str, str]) -> dict[str, str]:
     return found
 
 
+def spawned(
+    command: Sequence[str],
+    environment: Mapping[str, str],
+    duplicates: Sequence[tuple[int, int]] = (),
+) -> int:
+    """Start a program in a session of its own; its process.
+
+    So Ctrl-C comes to it once, from us, and a server that ends by ``kill(0, SIGTERM)`` does not
+    end us.
+
+    Parameters:
+        command: the program and its arguments.
+        environment: all of its environment.
+        duplicates: descriptors that it gets, each with its number there.
+
+    Raises:
+        UnsupportedError: it can't be started.
+    """
+    try:
+        return os.posix_spawn(
+            command[0],
+            [*command],
+            environment,
+            file_actions=[(os.POSIX_SPAWN_DUP2, old, new) for old, new in duplicates],
+            setsid=True,
+            setsigdef=[signal.SIGPIPE, signal.SIGINT, signal.SIGXFSZ],
+        )
+    except OSError as error:
+        raise UnsupportedError(f"{command[0]} can't be started: {error.strerror}") from None
+
+
 class Starter:
     """Starts one program again and again.
 
@@ -131,18 +162,6 @@ class Starter:
         pairs = [(stdin, 0), (self._stdout.writer, 1), (self._stderr.writer, 2), *descriptors]
         try:
             with addresses_not_random():
-                return os.posix_spawn(
-                    self._command[0],
-                    self._command,
-                    environment_for(segment, self._preload, base),
-                    file_actions=[(os.POSIX_SPAWN_DUP2, old, new) for old, new in pairs],
-                    # A session of its own: some servers end by kill(0, SIGTERM).
-                    setsid=True,
-                    setsigdef=[signal.SIGPIPE, signal.SIGINT, signal.SIGXFSZ],
-                )
-        except OSError as error:
-            raise UnsupportedError(
-                f"{self._command[0]} can't be started: {error.strerror}"
-            ) from None
+                return spawned(self._command, environment_for(segment, self._preload, base), pairs)
         finally:
             os.close(stdin)

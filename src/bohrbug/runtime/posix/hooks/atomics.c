@@ -4,17 +4,12 @@
  * where the shim remembers older ones it may give them that instead.  Where it does not, and weaker memory orders
  * could matter, that is noted, and is a condition of the verdict.
  */
+#include "../shim/atomic_operations.h"
 #include "shadow.h"
 #include "watching.h"
 
 #define EXPORT __attribute__((visibility("default")))
 #define PLACE ((uint64_t)(uintptr_t)__builtin_return_address(0))
-
-typedef uint8_t a8;
-typedef uint16_t a16;
-typedef uint32_t a32;
-typedef uint64_t a64;
-typedef unsigned __int128 a128;
 
 /* Compilers set further bits in it. */
 static int plain(int order) { return order & 7; }
@@ -70,52 +65,6 @@ static void after_update(uint32_t resource, const volatile void *address, size_t
     control->stored(resource, (const void *)(uintptr_t)address, size, plain(order));
 }
 
-#if defined(__x86_64__)
-#define WIDE __attribute__((target("cx16")))
-WIDE static bool exchange_if_128(volatile a128 *address, a128 *expected, a128 wanted) {
-    a128 seen = __sync_val_compare_and_swap(address, *expected, wanted);
-    if (seen == *expected) return true;
-    *expected = seen;
-    return false;
-}
-#else
-/* Not atomic against threads outside of control. */
-static bool exchange_if_128(volatile a128 *address, a128 *expected, a128 wanted) {
-    if (*address == *expected) {
-        *address = wanted;
-        return true;
-    }
-    *expected = *address;
-    return false;
-}
-#endif
-
-#define NARROW(bits) \
-    static bool exchange_if_##bits(volatile a##bits *address, a##bits *expected, a##bits wanted) { \
-        return __atomic_compare_exchange_n(address, expected, wanted, false, __ATOMIC_SEQ_CST, \
-                                           __ATOMIC_SEQ_CST); \
-    } \
-    static a##bits load_##bits(const volatile a##bits *address) { \
-        return __atomic_load_n(address, __ATOMIC_SEQ_CST); \
-    } \
-    static void store_##bits(volatile a##bits *address, a##bits value) { \
-        __atomic_store_n(address, value, __ATOMIC_SEQ_CST); \
-    }
-NARROW(8)
-NARROW(16)
-NARROW(32)
-NARROW(64)
-
-static a128 load_128(const volatile a128 *address) {
-    a128 value = 0;
-    exchange_if_128((volatile a128 *)(uintptr_t)address, &value, 0);
-    return value;
-}
-static void store_128(volatile a128 *address, a128 value) {
-    a128 seen = *address;
-    while (!exchange_if_128(address, &seen, value)) continue;
-}
-
 #define UPDATES(bits, name, expression) \
     EXPORT a##bits __tsan_atomic##bits##_##name(volatile a##bits *address, a##bits value, \
                                                 int order) { \
@@ -148,7 +97,7 @@ static void store_128(volatile a128 *address, a128 value) {
     } \
     EXPORT void __tsan_atomic##bits##_store(volatile a##bits *address, a##bits value, int order) { \
         uint32_t resource = before(STORE, address, sizeof value, order, PLACE); \
-        store_##bits(address, value); \
+        store_##bits(address, value, true); \
         after_store(resource, address, sizeof value, order); \
     } \
     UPDATES(bits, exchange, value) \
