@@ -25,7 +25,7 @@ from bohrbug.model.ordering import Event, Ordering
 from bohrbug.model.outcome import OutcomeKind
 from bohrbug.model.site import point_of
 from bohrbug.model.trace import Raised, Trace
-from bohrbug.paths import is_library_file
+from bohrbug.search.own_code import is_in_own_code
 
 NEIGHBOURS = 3
 """Conflicting operations of each other task that are paired with an operation: the last ones."""
@@ -61,11 +61,6 @@ def _touched(trace: Trace) -> list[list[tuple[ResourceId, bool]]]:
     return touched
 
 
-def is_in_own_code(event: Event) -> bool:
-    """Whether an event is not known to be in the standard library or an installed package."""
-    return event.site is None or not is_library_file(event.site.filename)
-
-
 def conflicting_pairs(trace: Trace, *, only_own: bool = False) -> Iterator[tuple[Event, Event]]:
     """Pairs of conflicting operations of two tasks in the order in which they happened.
 
@@ -94,7 +89,7 @@ def conflicting_pairs(trace: Trace, *, only_own: bool = False) -> Iterator[tuple
         # A choice acts on nothing, and what goes on behind a release decides nothing more.
         if event is None or trace.operations[step].kind in (CHOOSE, CONTINUE):
             continue
-        if only_own and not is_in_own_code(event):
+        if only_own and not is_in_own_code(event.where):
             continue
         for resource, is_write in touched[step] if step >= last - MOST_STEPS else ():
             for other in before(event, resource, is_write):
@@ -108,7 +103,7 @@ def conflicting_pairs(trace: Trace, *, only_own: bool = False) -> Iterator[tuple
                 del own[: -2 * NEIGHBOURS]
     pending = pending_events(trace)
     for event in pending.values():
-        if only_own and not is_in_own_code(event):
+        if only_own and not is_in_own_code(event.where):
             continue
         for other in before(event, event.resource, event.kind.is_write):
             yield other, event

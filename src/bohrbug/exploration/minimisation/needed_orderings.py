@@ -12,10 +12,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from bohrbug.exploration.minimisation.candidates import conflicting_pairs, is_in_own_code
+from bohrbug.exploration.minimisation.candidates import conflicting_pairs
 from bohrbug.model.operation import ResourceId, TaskId
 from bohrbug.model.ordering import Event, Ordering
 from bohrbug.model.trace import Trace
+from bohrbug.search.own_code import is_in_own_code
 
 MOST_ORDERINGS = 20_000
 """Orderings that an execution can keep in a time that does not matter."""
@@ -33,12 +34,8 @@ def drop_orderings(trace: Trace, fails_alike: FailsAlike, is_over: Callable[[], 
         is_over: whether enough was tried.
     """
     every = orderings_by_resource(trace)
-    own = [
-        group
-        for group in every
-        if any(is_in_own_code(each.first) and is_in_own_code(each.second) for each in group)
-    ]
-    for groups in (own, every):
+    own = [group for group in every if any(map(_is_in_own_code, group))]
+    for groups in (own, every) if len(own) < len(every) else (every,):
         is_possible = 0 < sum(map(len, groups)) <= MOST_ORDERINGS and not is_over()
         if is_possible and _keeps_failing(groups, fails_alike):
             _drop_resources(groups, fails_alike, is_over)
@@ -48,6 +45,7 @@ def drop_orderings(trace: Trace, fails_alike: FailsAlike, is_over: Callable[[], 
 def _drop_resources(
     groups: list[list[Ordering]], fails_alike: FailsAlike, is_over: Callable[[], bool]
 ) -> None:
+    """Drop halves of the resources, quarters, ..., as long as it fails alike without them."""
     size = len(groups) // 2
     while size and not is_over():
         # The last ones first: what comes after the failure is decided is never needed.
@@ -76,3 +74,7 @@ def orderings_by_resource(trace: Trace) -> list[list[Ordering]]:
 
 def _keeps_failing(groups: Iterable[list[Ordering]], fails_alike: FailsAlike) -> bool:
     return fails_alike(tuple(ordering for group in groups for ordering in group))
+
+
+def _is_in_own_code(ordering: Ordering) -> bool:
+    return is_in_own_code(ordering.first.where) and is_in_own_code(ordering.second.where)

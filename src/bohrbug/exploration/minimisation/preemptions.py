@@ -10,7 +10,6 @@ from itertools import chain, groupby
 from bohrbug.exploration.minimisation.budget import Budget
 from bohrbug.exploration.minimisation.needed_orderings import drop_orderings
 from bohrbug.model.operation import ROOT, TaskId
-from bohrbug.model.ordering import Ordering
 from bohrbug.model.plan import (
     NonPreemptive,
     Ordered,
@@ -164,32 +163,31 @@ def minimise(
     best, best_cost = trace, cost(trace)
     left = Budget(MOST) if budget is None else budget
 
-    def try_it(plan: Plan) -> tuple[bool, bool]:
-        """Whether it fails alike, and whether it does so at a lower cost."""
+    def fails_alike(plan: Plan) -> bool:
         nonlocal best, best_cost
         left.executions -= 1
         candidate = execute(plan)
         if candidate.outcome.signature() != signature or candidate.divergence is not None:
-            return False, False
+            return False
         candidate_cost = cost(candidate)
-        if candidate_cost >= best_cost:
-            return True, False
-        best, best_cost = candidate, candidate_cost
-        return True, True
+        if candidate_cost < best_cost:
+            best, best_cost = candidate, candidate_cost
+        return True
 
     def better(plan: Plan) -> bool:
-        return try_it(plan)[1]
+        before = best_cost
+        return fails_alike(plan) and best_cost < before
 
     if best.faults():
         _drop_faults(lambda: best, better, left)
     has_many = best_cost[1] > FEW
     if Ordered in policies and has_many:
         values = _values(best)
-
-        def fails_alike(orderings: tuple[Ordering, ...]) -> bool:
-            return try_it(Plan((), Ordered(orderings, 0, values)))[0]
-
-        drop_orderings(best, fails_alike, lambda: left.is_spent() or best_cost[1] <= FEW)
+        drop_orderings(
+            best,
+            lambda orderings: fails_alike(Plan((), Ordered(orderings, 0, values))),
+            lambda: left.is_spent() or best_cost[1] <= FEW,
+        )
     if Switches in policies and has_many:
         _drop_many(lambda: best, better, left)
     # Most of many tasks have nothing to do with it: leave out halves of them, quarters, ...
