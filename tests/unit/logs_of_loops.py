@@ -7,9 +7,15 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 import bohrbug
+from bohrbug.exploration.result import Result
 from bohrbug.exploration.verdicts import VerdictKind
 
 Main = Callable[[list[Any]], Awaitable[None]]
+
+
+def explored(main: Callable[[], Awaitable[None]]) -> Result:
+    """What the exploration of an async function returns."""
+    return bohrbug.explore(lambda: asyncio.run(main()), timeouts="late")  # type: ignore[arg-type]
 
 
 def reached(main: Main, **options: Any) -> set[tuple[Any, ...]]:
