@@ -25,6 +25,7 @@ CENTRAL = {
     "scheduling": ("scheduling", "scheduled_accesses", "decisions", "policies", "filtering"),
     "search": ("search_systematic", "wakeup_tree", "happens_before", "races"),
     "primitives": ("primitives", "semaphores"),
+    "event loops": ("turns",),
 }
 """Files of tests/unit by what they are about; those of one run share a process."""
 
