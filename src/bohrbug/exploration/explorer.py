@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import random
 import time
-from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
 
@@ -15,6 +14,7 @@ from bohrbug.exploration.directing import DIRECTED, Directing
 from bohrbug.exploration.figures import Figures, divergence_words
 from bohrbug.exploration.findings import Findings, LookCloser
 from bohrbug.exploration.foresight import let_foresee
+from bohrbug.exploration.keeping import Keeping
 from bohrbug.exploration.learning import Learner
 from bohrbug.exploration.notices import notices_of
 from bohrbug.exploration.options import ExploreOptions
@@ -22,7 +22,6 @@ from bohrbug.exploration.platform import Platform
 from bohrbug.exploration.progress import Progress
 from bohrbug.exploration.repeating import difference_when_repeated
 from bohrbug.exploration.result import Result
-from bohrbug.exploration.saving import Loaded, Saved, check_points
 from bohrbug.exploration.spending import Spending
 from bohrbug.exploration.surroundings import Surroundings
 from bohrbug.exploration.trying_again import TryingAgain
@@ -37,14 +36,13 @@ from bohrbug.exploration.verdicts import (
 )
 from bohrbug.exploration.waking import WAKING, Waking
 from bohrbug.exploration.warm_up import WarmUp
-from bohrbug.model.conditions import PlaceKey
 from bohrbug.model.outcome import LEFT_AS_IT_IS, TAKING, OutcomeKind
 from bohrbug.model.plan import Plan
 from bohrbug.model.trace import Trace
 from bohrbug.runtime.interrupts import Interrupts
 from bohrbug.runtime.protocol import Executed, Guard, NoGuard
-from bohrbug.search.divisible import State, is_divisible
-from bohrbug.search.strategy import Composite, Noticing, Strategy, finds_new
+from bohrbug.search.divisible import is_divisible
+from bohrbug.search.strategy import Composite, Noticing, Strategy
 
 FIRST = "non-preemptive"
 """The name of the strategy for failures in the first executions, which no strategy has planned."""
@@ -85,6 +83,10 @@ class Explorer:
         directing: makes the executions directed at predictions from passing ones.
         waking: makes those with spurious wake-ups.
         caveats: what limits the verdict.
+        keeping: saves its state, and restores what was saved.
+        proposed: plans of the strategy that were executed.
+        restarts: how often the search began again.
+        was_cut: its time was up in the middle of an execution.
         lessons: plans whose executions have shown the runtime more of the test, in order.
         is_interrupted: the user wants it to end.
     """
@@ -104,9 +106,6 @@ class Explorer:
         self.learner = Learner(self.runtime, options.conditions())
         self._surroundings = surroundings
         self._given_strategy = strategy
-        keeper = surroundings.keeper
-        # An exploration that can't be saved can't be kept.
-        self._keeper = keeper if keeper is not None and is_divisible(self.strategy) else None
         self.is_interrupted = False
         self.spending = Spending(options.seconds, lambda: self.is_interrupted)
         self.findings = Findings(
@@ -121,8 +120,8 @@ class Explorer:
         self.directing = Directing(self, platform)
         self.waking = Waking(self, platform)
         self.caveats = Caveats()
-        self._proposed = 0
-        self._restarts = 0
+        self.proposed = 0
+        self.restarts = 0
         self.lessons: list[Plan] = []
         # Executions that hung are executed again once more is seen; races are reported then.
         self._unended: list[Trace] = []
@@ -130,10 +129,10 @@ class Explorer:
         self._searched = False
         self._shown = 0.0
         self._guard: Guard = NoGuard()
-        # Its time was up in the middle of an execution.
-        self._was_cut = False
+        self.was_cut = False
         # Executions made by the runtime of this process, without follow-ups.
         self._made_to_search = 0
+        self.keeping = Keeping(self, surroundings.keeper)
 
     @cached_property
     def strategy(self) -> Strategy:
@@ -176,10 +175,9 @@ class Explorer:
                 self.findings.finish()
                 if searched:
                     self._check_determinism()
-                self._keep_at_the_end(searched)
+                self.keeping.end(searched)
         finally:
-            if self._keeper is not None:
-                self._keeper.close()
+            self.keeping.close()
             self._guard.stop()
             random.setstate(state)
         result.seconds = self.spending.spent
@@ -233,7 +231,7 @@ class Explorer:
         return Evidence(
             self.options,
             self.strategy if searched else None,
-            self._proposed > 0,
+            self.proposed > 0,
             result.executions,
             result.seconds,
             self.spending.another_takes if self.spending.is_over else 0.0,
@@ -247,20 +245,15 @@ class Explorer:
             self.runtime.unseen,
             self.runtime.faults,
             self.runtime.accesses,
-            self._was_cut,
+            self.was_cut,
         )
 
     def _begin(self) -> bool:
         """The first executions, or those of an earlier process; True if more is left to do."""
-        loaded = self._keeper.load() if self._keeper is not None else None
-        if loaded is not None:
-            saved = loaded.saved
-            seen = {} if saved is None else saved.occurrences
-            self.findings.restore(loaded.failures, loaded.races, seen)
-            if saved is not None:
-                self._warm_up.is_over = True
-                self._resume(saved)
-                return True
+        if self.keeping.resume():
+            self._warm_up.is_over = True
+            self._made_to_search = self.runtime.made
+            return True
         if not self._warm_up.run():
             return False
         if not self.has_ended:
@@ -309,7 +302,7 @@ class Explorer:
             if plan is None:
                 return True
             made += 1
-            self._proposed += 1
+            self.proposed += 1
             executed = self.execute(plan)
             if executed is None:
                 return True
@@ -326,8 +319,8 @@ class Explorer:
                 self.restart()
                 # Rewriting takes time, too, and what follows is best seen here.
                 end = _now() + seconds
-            if self.is_saving:
-                self.save()
+            if self.keeping.is_due:
+                self.keeping.save()
         return True
 
     def _goes_on(self) -> bool:
@@ -342,8 +335,8 @@ class Explorer:
         """Start the search again, because there are new scheduling points or other rules."""
         self.findings.rules_changed = False
         self.waking.forget()
-        if self._restarts < RESTARTS:
-            self._restarts += 1
+        if self.restarts < RESTARTS:
+            self.restarts += 1
             self.strategy.restart()
         else:
             self.caveats.note_search_that_is_too_old(RESTARTS)
@@ -366,7 +359,7 @@ class Explorer:
         result, options = self.result, self.options
         return (
             self.is_interrupted
-            or self._was_cut
+            or self.was_cut
             or options.left_after(result.executions) <= 0
             or (not options.keep_going and bool(result.failures))
             or (self.spending.is_over and not self._may_go_on())
@@ -379,7 +372,7 @@ class Explorer:
         if ask is None or self.options.seconds is None:
             return False
         shows_new = False
-        if self._proposed:
+        if self.proposed:
             strategy = self.strategy
             shows_new = isinstance(strategy, Noticing) and strategy.shows_new
         seconds = ask(shows_new)
@@ -397,8 +390,8 @@ class Explorer:
         self._guard.limit(math.inf)
         self.spending.note_execution(_now() - begun - executed.once)
         if executed.trace.outcome.kind is OutcomeKind.INTERRUPTED or self.is_interrupted:
-            self._was_cut = self._guard.has_cut and not self.is_interrupted
-            self.is_interrupted = not self._was_cut
+            self.was_cut = self._guard.has_cut and not self.is_interrupted
+            self.is_interrupted = not self.was_cut
             return None
         if self.learner.has_learned:
             self.lessons.append(plan)
@@ -463,7 +456,7 @@ class Explorer:
         if tell is not None and now - self._shown > 0.1:
             self._shown = now
             # A long test with one task is never searched: nothing is loaded for that.
-            strategy = self.strategy if self._proposed else None
+            strategy = self.strategy if self.proposed else None
             tell(
                 Progress(
                     self.result.executions + more,
@@ -481,67 +474,10 @@ class Explorer:
             return DIRECTED
         if self.waking.is_under_way:
             return WAKING
-        if not self._proposed:
+        if not self.proposed:
             return FIRST
         strategy = self.strategy
         return strategy.current.name if isinstance(strategy, Composite) else strategy.name
-
-    # -- saving and resuming -------------------------------------------------------------
-
-    def save(self, pieces: Sequence[State] = ()) -> None:
-        """Save the state of the search, so that it can be resumed from here.
-
-        Parameters:
-            pieces: the work that other processes have, or that waits for one.
-        """
-        if self._keeper is not None:
-            self._keeper.save(self._snapshot(pieces), self.findings, self.runtime.sources())
-
-    def to_go_on(self) -> Loaded | None:
-        """What another exploration needs to go on where this one has ended, as its time was up.
-
-        ``None`` if it ended for another reason, or if there is little left to find: further
-        executions are unlikely to show anything new.
-        """
-        may_go_on = self._proposed and self.spending.is_over and not self.is_interrupted
-        is_done = self.result.failures or self.caveats.hung
-        left = self.options.left_after(self.result.executions)
-        if not may_go_on or is_done or left <= 0 or not is_divisible(self.strategy):
-            return None
-        if not (isinstance(self.strategy, Noticing) and finds_new(self.strategy)):
-            return None
-        return Loaded(self._snapshot(()), self.findings.kept(), dict(self.findings.races))
-
-    @property
-    def is_saving(self) -> bool:
-        """Whether it is time to save."""
-        return self._keeper is not None and self._keeper.is_due()
-
-    def _snapshot(self, pieces: Sequence[State]) -> Saved:
-        result = self.result
-        assert is_divisible(self.strategy)
-        return Saved(
-            strategy=self.strategy.state(),
-            pieces=list(pieces),
-            lessons=list(self.lessons),
-            points=self._points(),
-            counters=self.learner.counters(),
-            executions=result.executions,
-            diverged=self.caveats.diverged,
-            steps=result.points,
-            tasks=result.tasks,
-            seconds=self.spending.spent,
-            proposed=self._proposed,
-            restarts=self._restarts,
-            longest_passed=self.learner.longest_passed,
-            notes=list(self.caveats.notes),
-            uncontrolled=dict(self.caveats.uncontrolled),
-            occurrences=self.findings.occurrences(),
-        )
-
-    def _points(self) -> list[PlaceKey]:
-        """The accesses that are scheduling points."""
-        return [*sorted(self.learner.conditions.points), *self.runtime.point_keys()]
 
     def keep_failure(
         self, trace: Trace, is_counted: bool = False, look_closer: LookCloser | None = None
@@ -558,49 +494,7 @@ class Explorer:
             self.caveats.note_unrepeatable(
                 self.findings.unrepeatable, self.findings.fails_when_repeated
             )
-        self.keep_findings()
-
-    def keep_findings(self) -> None:
-        """Save what was found, at once."""
-        if self._keeper is not None:
-            self._keeper.save_findings(self.findings)
-
-    def _keep_at_the_end(self, searched: bool) -> None:
-        """Save what can be resumed; delete what is done."""
-        if self._keeper is None:
-            return
-        unfinished = self.is_interrupted or self._was_cut or self.spending.is_over
-        if searched and unfinished and self._proposed and not self.caveats.hung:
-            self.save()
-        else:
-            self._keeper.discard()
-
-    def _resume(self, saved: Saved) -> None:
-        """Restore the state of the process that saved this."""
-        strategy = self.strategy
-        assert is_divisible(strategy)
-        result = self.result
-        for number, plan in enumerate(saved.lessons):
-            if number == 2:
-                # Objects may be used in another order than before.
-                self.learner.name_older_objects("resumed.")
-            executed = self.learner.execute(plan, watch=True)
-            if executed.trace.outcome.kind is OutcomeKind.INTERRUPTED:
-                self.is_interrupted = True
-                return
-            self.lessons.append(plan)
-        self._made_to_search = self.runtime.made
-        check_points(saved.points, self._points())
-        self.learner.set_counters(saved.counters)
-        result.executions = saved.executions
-        result.points, result.tasks = saved.steps, saved.tasks
-        self.caveats = Caveats(list(saved.notes), dict(saved.uncontrolled), saved.diverged)
-        self._proposed, self._restarts = saved.proposed, saved.restarts
-        self.spending.begin(saved.seconds)
-        self.learner.note_pass(saved.longest_passed)
-        strategy.restore(saved.strategy)
-        for piece in saved.pieces:
-            strategy.merge(piece)
+        self.keeping.save_findings()
 
     def take_figures(self, figures: Figures) -> None:
         """Add the figures of executions that another process has made."""
@@ -608,7 +502,7 @@ class Explorer:
         result.executions += figures.executions
         result.points = max(result.points, figures.points)
         result.tasks = max(result.tasks, figures.tasks)
-        self._proposed += figures.executions
+        self.proposed += figures.executions
         if figures.diverged:
             self.caveats.note_divergence(figures.diverged, figures.first_divergence)
         self.caveats.note_uncontrolled(figures.uncontrolled)

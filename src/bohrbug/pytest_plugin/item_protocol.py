@@ -310,7 +310,7 @@ class ItemProtocol:
         loaded = None
         has_more = options.seconds is None or options.seconds - result.seconds > LEAST
         if session.budget is not None and has_more and not (alarm.rang or is_in_wide_loop):
-            loaded = explorer.to_go_on()
+            loaded = explorer.keeping.to_go_on()
         if loaded is not None and execution.skipped is None and known is None:
             tear_down = partial(internals.tear_down_collectors, item, self._phases.nextitem)
             teardown = self._phases.call("teardown", tear_down)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Protocol
 
 from bohrbug.exploration.caveats import Caveats
@@ -10,6 +10,7 @@ from bohrbug.exploration.closer_look import CloserLook
 from bohrbug.exploration.directing import Directing
 from bohrbug.exploration.figures import Figures, Signature
 from bohrbug.exploration.findings import LookCloser
+from bohrbug.exploration.keeping import Keeping
 from bohrbug.exploration.ongoing import Ongoing
 from bohrbug.exploration.parallel.crew import Crew
 from bohrbug.exploration.parallel.messages import Piece
@@ -17,7 +18,7 @@ from bohrbug.exploration.parallel.worker import Task
 from bohrbug.model.outcome import OutcomeKind
 from bohrbug.model.plan import Plan
 from bohrbug.model.trace import Trace
-from bohrbug.search.divisible import State, is_divisible
+from bohrbug.search.divisible import is_divisible
 from bohrbug.search.strategy import Strategy
 
 LOOKS = 3
@@ -29,19 +30,11 @@ class Shared(Ongoing, Protocol):
 
     directing: Directing
     caveats: Caveats
+    keeping: Keeping
 
     @property
     def strategy(self) -> Strategy:
         """Makes its plans."""
-        ...
-
-    @property
-    def is_saving(self) -> bool:
-        """Whether it is time to save."""
-        ...
-
-    def save(self, pieces: Sequence[State] = ()) -> None:
-        """Keep the state of the search, with the work that is with other processes."""
         ...
 
     def restart(self) -> None:
@@ -52,10 +45,6 @@ class Shared(Ongoing, Protocol):
         self, trace: Trace, is_counted: bool = False, look_closer: LookCloser | None = None
     ) -> None:
         """Confirm and keep a failure."""
-        ...
-
-    def keep_findings(self) -> None:
-        """Keep what was found in a file."""
         ...
 
     def take_figures(self, figures: Figures) -> None:
@@ -138,7 +127,7 @@ class _ExplorersChief:
         explorer = self._explorer
         trace = explorer.learner.replay(self._here(plan), watch=True).trace
         explorer.findings.note_races(trace, are_counted=True)
-        explorer.keep_findings()
+        explorer.keeping.save_findings()
 
     def take_lock_order(self, plan: Plan, spare: int) -> None:
         explorer, directing = self._explorer, self._explorer.directing
@@ -181,5 +170,5 @@ class _ExplorersChief:
         self._explorer.tell_progress(executions)
 
     def save(self, pieces: list[Piece]) -> None:
-        if self._explorer.is_saving:
-            self._explorer.save([piece.state for piece in pieces])
+        if self._explorer.keeping.is_due:
+            self._explorer.keeping.save([piece.state for piece in pieces])
