@@ -11,7 +11,7 @@ import pytest
 from bohrbug.exploration.verdicts import VerdictKind
 from bohrbug.model.outcome import OutcomeKind
 from bohrbug.platforms.posix.command import ALLOWABLE_MISUSES, Command, command_from
-from bohrbug.runtime.posix.layout import MISUSES
+from bohrbug.runtime.posix.enumerations import MISUSES
 from tests.native.exploring import explored
 from tests.native.test_command_line import bohrbug
 

@@ -37,7 +37,7 @@ from bohrbug.runtime.policies.in_c import reference_decider
 from bohrbug.runtime.policies.reads_from import PATIENCE
 from bohrbug.runtime.posix import symbols
 from bohrbug.runtime.posix.build import compiler
-from bohrbug.runtime.posix.layout import KINDS
+from bohrbug.runtime.posix.enumerations import KINDS
 from bohrbug.runtime.posix.plan_events import events_of_orderings
 from bohrbug.runtime.posix.points import key_of
 from bohrbug.runtime.posix.runtime import NativeRuntime

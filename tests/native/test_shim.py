@@ -8,7 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from bohrbug.runtime.posix import accesses_layout, build, layout, live_layout, standstill
+from bohrbug.runtime.posix import (
+    accesses_layout,
+    build,
+    enumerations,
+    layout,
+    live_layout,
+    standstill,
+)
 from bohrbug.runtime.posix.build import PACKAGE, SOURCES, UnsupportedError, compile_shim
 from tests.native.building import need_native
 from tests.native.layouts import layouts_on_both_sides
@@ -73,32 +80,32 @@ def enumerators(name: str) -> list[str]:
 
 
 def test_kinds_have_the_same_order_on_both_sides() -> None:
-    assert [kind.name.upper() for kind in layout.KINDS] == enumerators("kind")
+    assert [kind.name.upper() for kind in enumerations.KINDS] == enumerators("kind")
 
 
 def test_faults_are_the_same_on_both_sides() -> None:
     table = re.findall(r"F\((\w+), \w+, (\w+)\)", (SOURCES / "faults.h").read_text())
-    assert table == list(layout.FAULTS.items())
+    assert table == list(enumerations.FAULTS.items())
 
 
 def test_types_have_the_same_number_on_both_sides() -> None:
-    assert len(layout.TYPES) == len(enumerators("type"))
+    assert len(enumerations.TYPES) == len(enumerators("type"))
 
 
 def test_endings_have_the_same_order_on_both_sides() -> None:
     for value, name in enumerate(enumerators("ending")):
-        assert getattr(layout, name) == value
+        assert getattr(enumerations, name) == value
 
 
 def test_policies_have_the_same_order_on_both_sides() -> None:
     for value, name in enumerate(enumerators("policy")):
-        assert getattr(layout, name) == value
+        assert getattr(enumerations, name) == value
 
 
 def test_flags_are_the_same_bits_on_both_sides() -> None:
     for definition in enumerators("step_flag"):
         name, _, value = definition.partition(" = ")
-        assert getattr(layout, name) == int(value)
+        assert getattr(enumerations, name) == int(value)
 
 
 def test_the_nudge_is_the_same_signal_on_both_sides() -> None:

@@ -12,7 +12,7 @@ from bohrbug.model.plan import Plan, UniformRandom
 
 pytest.importorskip("fcntl", reason="native programs are explored on POSIX only")
 
-from bohrbug.runtime.posix import layout
+from bohrbug.runtime.posix import enumerations
 from bohrbug.runtime.posix.ahead import LONG, SMALL_SEGMENTS, Ahead
 from bohrbug.runtime.posix.completed import CompletedExecution, Prepared, made_of
 from bohrbug.runtime.posix.ended import Ended, Printed
@@ -111,7 +111,7 @@ def test_what_needs_more_room_is_not_kept() -> None:
     asked, other = plans(2)
     ahead.take(asked, RULES)
     (execution,) = made(ahead.places(asked, lambda _: [other]))
-    execution.segment.header.ending = layout.TOO_BIG
+    execution.segment.header.ending = enumerations.TOO_BIG
     ahead.keep([execution], 0.0)
     assert ahead.take(other, RULES) is None
     assert len(ahead.places(asked, lambda _: [other])) == 1

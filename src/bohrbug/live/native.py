@@ -22,7 +22,7 @@ from bohrbug.model.trace import Trace
 from bohrbug.platforms.posix.command import Command
 from bohrbug.platforms.posix.exploring import settings_of
 from bohrbug.platforms.posix.outcomes import Expectation, NativeExplainer, signal_name
-from bohrbug.runtime.posix import layout
+from bohrbug.runtime.posix import enumerations, layout
 from bohrbug.runtime.posix.ended import Ended
 from bohrbug.runtime.posix.live_layout import MOST_FRAGMENTS, OWN_NUMBER, LiveRecord
 from bohrbug.runtime.posix.running_live import LiveProgram
@@ -152,20 +152,20 @@ def _figures_of(record: LiveRecord, seconds: float) -> Figures:
 def _failing_of(report: Any) -> Failing:
     """How a fragment failed, as far as its copy could tell."""
     match report.ending:
-        case layout.DEADLOCK:
+        case enumerations.DEADLOCK:
             return ("a deadlock", "")
-        case layout.MISUSE:
-            return (layout.MISUSES[report.misuse], "")
-        case layout.ASSERTION:
+        case enumerations.MISUSE:
+            return (enumerations.MISUSES[report.misuse], "")
+        case enumerations.ASSERTION:
             return ("a failed assertion", "")
-        case layout.CRASH:
+        case enumerations.CRASH:
             return (signal_name(report.signal), "")
     return (f"exit code {report.code}", "")
 
 
 def _outcome_of(outcome: Outcome, program: LiveProgram, ended: Ended) -> Outcome:
     """The outcome, where somebody outside may have ended the program."""
-    unfinished = program.segment.header.ending == layout.UNFINISHED
+    unfinished = program.segment.header.ending == enumerations.UNFINISHED
     if unfinished and ended.code < 0 and -ended.code in _FROM_OUTSIDE:
         why = f"ended by {signal_name(-ended.code)}"
         return Outcome(OutcomeKind.INTERRUPTED, why)

@@ -12,16 +12,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from bohrbug.runtime.posix import layout
+from bohrbug.runtime.posix import enumerations
 from bohrbug.runtime.posix.engines import AUTO
 
 KIND = "command"
 """The kind of target of a native program in reproduction files."""
 
-FAULTS = tuple(layout.FAULTS)
+FAULTS = tuple(enumerations.FAULTS)
 """The calls that can be made to fail."""
 
-ALLOWABLE_MISUSES = layout.ALLOWABLE_MISUSES
+ALLOWABLE_MISUSES = enumerations.ALLOWABLE_MISUSES
 """The kinds of misuse behind which an execution can go on."""
 
 

@@ -13,7 +13,7 @@ from bohrbug.model.plan import Plan
 from bohrbug.model.trace import Trace
 from bohrbug.monitors.outcomes import step_limit_outcome, stuck_outcome, unfinished_outcome
 from bohrbug.platforms.posix.checking import outcome_of_check
-from bohrbug.runtime.posix import layout
+from bohrbug.runtime.posix import enumerations, layout
 from bohrbug.runtime.posix.ended import Ended, Printed
 from bohrbug.runtime.posix.recorded import Reading
 from bohrbug.runtime.posix.symbols import is_system_file
@@ -99,24 +99,24 @@ class NativeExplainer:
         if ended.hung:
             return self._hang(reading, ended)
         match reading.ending:
-            case layout.ASKED:
+            case enumerations.ASKED:
                 return ASKED
-            case layout.DEADLOCK:
+            case enumerations.DEADLOCK:
                 return stuck_outcome(reading.blocked(), False, ())
-            case layout.STEP_LIMIT:
+            case enumerations.STEP_LIMIT:
                 return step_limit_outcome(trace, False)
-            case layout.COMES_FURTHER:
+            case enumerations.COMES_FURTHER:
                 return unfinished_outcome(trace, False, "a task counts, say, or a time has passed")
-            case layout.MISUSE:
+            case enumerations.MISUSE:
                 kind = reading.ending_misuse
                 return self._at_ending(reading, OutcomeKind.MISUSE, reading.message, kind)
-            case layout.ASSERTION:
+            case enumerations.ASSERTION:
                 return self._at_ending(reading, OutcomeKind.ASSERTION, reading.message, "assert")
-            case layout.STUCK_OUTSIDE:
+            case enumerations.STUCK_OUTSIDE:
                 return Outcome(OutcomeKind.HANG, reading.message, blocked=tuple(reading.blocked()))
-            case layout.TOO_BIG:
+            case enumerations.TOO_BIG:
                 return Outcome(OutcomeKind.STEP_LIMIT, reading.message)
-        if ended.code < 0 or reading.ending == layout.CRASH:
+        if ended.code < 0 or reading.ending == enumerations.CRASH:
             return self._crash(reading, ended)
         return self._judge(trace, ended, printed)
 
@@ -128,7 +128,7 @@ class NativeExplainer:
         expected = self.expectation
         return (
             not expected.learned
-            and reading.ending in (layout.CRASH, layout.ASSERTION)
+            and reading.ending in (enumerations.CRASH, enumerations.ASSERTION)
             and self._process(reading) != 0
             and not (ended.hung or ended.interrupted)
             and ended.code == (expected.code or 0)
@@ -162,9 +162,9 @@ class NativeExplainer:
         if number != layout.NONE and not number & layout.TASK_BIT and kind is OutcomeKind.MISUSE:
             resource = reading.describe(number)
             # Of a function the message tells the name.
-            if resource.type == layout.MEMORY:
+            if resource.type == enumerations.MEMORY:
                 message += self._freed(reading, number)
-            elif resource.type != layout.FUNCTION:
+            elif resource.type != enumerations.FUNCTION:
                 place = resource.created
                 at = f"{resource.type} {Path(place.filename).name}:{place.line}" if place else ""
                 message = (
@@ -194,10 +194,10 @@ class NativeExplainer:
         return f", taken{by}{at}" if by or at else ""
 
     def _crash(self, reading: Reading, ended: Ended) -> Outcome:
-        number = reading.signal if reading.ending == layout.CRASH else -ended.code
+        number = reading.signal if reading.ending == enumerations.CRASH else -ended.code
         name = signal_name(number)
         message = f"died of {name}"
-        if number in (signal.SIGSEGV, signal.SIGBUS) and reading.ending == layout.CRASH:
+        if number in (signal.SIGSEGV, signal.SIGBUS) and reading.ending == enumerations.CRASH:
             message += f" at address {reading.fault_address:#x}"
         return self._at_ending(reading, OutcomeKind.CRASH, message, name)
 

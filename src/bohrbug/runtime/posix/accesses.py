@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from bohrbug.model.operation import Operation, ResourceId, Site, TaskId
 from bohrbug.model.outcome import Access, Frame, Held, Race
 from bohrbug.runtime.folders import OwnFolder
-from bohrbug.runtime.posix import accesses_layout, layout
+from bohrbug.runtime.posix import accesses_layout, enumerations
 from bohrbug.runtime.posix.accesses_layout import (
     COUNT_BITS,
     MOST_HISTORIES,
@@ -407,7 +407,7 @@ def _side(
     reading: Reading,
     known: Instruction | None,
 ) -> Access:
-    kind = layout.KINDS[access.kind] if known is None else known.kind
+    kind = enumerations.KINDS[access.kind] if known is None else known.kind
     return Access(
         _task_of(access.epoch, reading),
         Operation(kind, resource, reading.site(access.place, process)),

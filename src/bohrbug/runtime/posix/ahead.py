@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from bohrbug.model.plan import Plan
-from bohrbug.runtime.posix import layout
+from bohrbug.runtime.posix import enumerations
 from bohrbug.runtime.posix.completed import CompletedExecution, Prepared
 from bohrbug.runtime.posix.segment import SMALL, Segment
 
@@ -169,6 +169,6 @@ class Ahead:
             self.stop()
         for each in made:
             # A larger segment may have room for it.
-            if each.segment.header.ending != layout.TOO_BIG:
+            if each.segment.header.ending != enumerations.TOO_BIG:
                 self._free.remove(each.segment)
                 self._made[each.plan] = each

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bohrbug.runtime.posix import layout
+from bohrbug.runtime.posix import enumerations
 from bohrbug.runtime.posix.segment import Segment
 
 
@@ -35,7 +35,7 @@ class Fibers:
         if found or hung:
             self.forbid(found or "a hang")
         self.in_use = not self.forbidden_by and bool(header.started)
-        return not (header.fibers and (hung or header.ending == layout.NOT_ON_FIBERS))
+        return not (header.fibers and (hung or header.ending == enumerations.NOT_ON_FIBERS))
 
     def forbid(self, why: str) -> None:
         """From now on every task is a kernel thread.

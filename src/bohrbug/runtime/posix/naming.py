@@ -12,7 +12,7 @@ from bohrbug.model.function_name import without_parameters
 from bohrbug.model.native_resources import ANY_CHILD
 from bohrbug.model.operation import OLDER_VALUE, Resource, ResourceId, Site, TaskId, fault_id
 from bohrbug.model.outcome import Frame, TaskInfo
-from bohrbug.runtime.posix import layout
+from bohrbug.runtime.posix import enumerations, layout
 from bohrbug.runtime.posix.accesses_layout import MOST_ENTRIES
 from bohrbug.runtime.posix.segment import Segment
 from bohrbug.runtime.posix.symbols import (
@@ -193,11 +193,11 @@ class Naming:
 
     def _new_resource_id(self, number: int) -> ResourceId:
         record = self.resources[number]
-        if layout.TYPES[record.type] == layout.FAULT:
-            if record.address == len(layout.FAULTS):
+        if enumerations.TYPES[record.type] == enumerations.FAULT:
+            if record.address == len(enumerations.FAULTS):
                 return OLDER_VALUE
-            return fault_id(list(layout.FAULTS)[record.address])
-        if layout.TYPES[record.type] == layout.STORE_BUFFER:
+            return fault_id(list(enumerations.FAULTS)[record.address])
+        if enumerations.TYPES[record.type] == enumerations.STORE_BUFFER:
             # The same in every execution, whoever comes first: no number with a dot behind it.
             return f"{self.ids[record.creator]}:entry {record.address % MOST_ENTRIES}"
         static = self._static(number)
@@ -210,7 +210,7 @@ class Naming:
         earlier = self._earlier_by_creator[number]
         # Another task may be first in another execution, and then the name is another:
         # partial-order reduction knows that of names with a dot behind the number.
-        type = layout.TYPES[record.type]
+        type = enumerations.TYPES[record.type]
         return f"{self.ids[creator] if creator != layout.NONE else '0'}:{earlier}.{type}"
 
     def _static(self, number: int) -> tuple[Module, int] | None:
@@ -250,21 +250,23 @@ class Naming:
         """A resource, for people."""
         id = self.resource_id(number)
         record = self.resources[number]
-        type = layout.TYPES[record.type]
+        type = enumerations.TYPES[record.type]
         if id == OLDER_VALUE:
             return Resource(id, type, "an older value")
-        if type == layout.FAULT:
-            call, error = list(layout.FAULTS.items())[record.address]
+        if type == enumerations.FAULT:
+            call, error = list(enumerations.FAULTS.items())[record.address]
             if error == "0":
                 return Resource(id, type, "a spurious wake-up")
             return Resource(id, type, f"{call} fails with {error}")
-        if type == layout.CHILDREN:
+        if type == enumerations.CHILDREN:
             return Resource(id, type, ANY_CHILD)
-        if type == layout.PROCESS_STATE:
-            return Resource(id, type, layout.STATES[record.address & 0xFF])
-        if type == layout.DESCRIPTOR:
-            type = layout.KINDS_OF_DESCRIPTORS.get(record.space & ~layout.SHARED_BIT, type)
-            if type == layout.SOCKET:
+        if type == enumerations.PROCESS_STATE:
+            return Resource(id, type, enumerations.STATES[record.address & 0xFF])
+        if type == enumerations.DESCRIPTOR:
+            type = enumerations.KINDS_OF_DESCRIPTORS.get(
+                record.space & ~enumerations.SHARED_BIT, type
+            )
+            if type == enumerations.SOCKET:
                 # All sockets are one.
                 return Resource(id, type, "a socket")
         static = self._static(number)

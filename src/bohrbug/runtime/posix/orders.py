@@ -9,7 +9,7 @@ import time
 from collections.abc import Sequence
 from functools import partial
 
-from bohrbug.runtime.posix import layout
+from bohrbug.runtime.posix import enumerations
 from bohrbug.runtime.posix.ended import Ended, Printed
 from bohrbug.runtime.posix.engines import Engine
 from bohrbug.runtime.posix.segment import Segment
@@ -159,7 +159,7 @@ class Orders:
         self.waited = time.perf_counter() - began
         if not pid:
             pid, status = server.answer()
-        is_usual = all(each.header.over == layout.PRINTED_KEPT for each in segments)
+        is_usual = all(each.header.over == enumerations.PRINTED_KEPT for each in segments)
         if behind and pid and stop is None and is_usual:
             self._ordered = behind
             server.order([segment.start for segment in behind])
@@ -183,7 +183,7 @@ class Orders:
         self, server: Server, segments: Sequence[Segment], pid: int, last: Ended
     ) -> list[tuple[Ended, Printed]]:
         """What forks have done; for the last one the server has answered, if it is still there."""
-        made = [self._over(s) for s in segments if s.header.over == layout.PRINTED_KEPT]
+        made = [self._over(s) for s in segments if s.header.over == enumerations.PRINTED_KEPT]
         is_lost = not pid
         if pid and len(made) < len(segments):
             segment = segments[len(made)]
@@ -205,7 +205,7 @@ class Orders:
 
     def _over(self, segment: Segment) -> tuple[Ended, Printed]:
         """What an execution has done that ended as usual, or that was undone."""
-        kept = segment if segment.header.over == layout.PRINTED_KEPT else None
+        kept = segment if segment.header.over == enumerations.PRINTED_KEPT else None
         return Ended(segment.header.status), self._printed(kept)
 
     def _printed(self, kept: Segment | None = None) -> Printed:
@@ -252,5 +252,5 @@ def _is_none(segment: Segment, number: int) -> bool:
         number: of the signal that the process died of; not positive if it did not.
     """
     # A system call that was refused, or one that nobody could look at.
-    is_refused = number == signal.SIGSYS and segment.header.ending == layout.UNFINISHED
+    is_refused = number == signal.SIGSYS and segment.header.ending == enumerations.UNFINISHED
     return bool(segment.header.given_up) or is_refused

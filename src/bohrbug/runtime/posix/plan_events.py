@@ -13,10 +13,10 @@ from typing import NamedTuple
 from bohrbug.model.operation import ResourceId, TaskId
 from bohrbug.model.ordering import Event
 from bohrbug.model.plan import Ordered, ReadsFrom, ResourceEvent
-from bohrbug.runtime.posix import layout
+from bohrbug.runtime.posix import enumerations, layout
 from bohrbug.runtime.posix.points import key_of
 
-_KINDS = {kind.name: number for number, kind in enumerate(layout.KINDS)}
+_KINDS = {kind.name: number for number, kind in enumerate(enumerations.KINDS)}
 
 
 class _What(NamedTuple):

@@ -9,7 +9,7 @@ from bohrbug.model.plan import Plan
 from bohrbug.runtime.posix import build, watchpoints
 from bohrbug.runtime.posix.accesses import Points, SeenAccess
 from bohrbug.runtime.posix.completed import Prepared
-from bohrbug.runtime.posix.layout import FAULTS, MEMORIES, MISUSES
+from bohrbug.runtime.posix.enumerations import FAULTS, MEMORIES, MISUSES
 from bohrbug.runtime.posix.learnt import Learnt
 from bohrbug.runtime.posix.sampled import SampledPoints
 from bohrbug.runtime.posix.segment import Segment

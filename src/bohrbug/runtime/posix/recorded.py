@@ -13,7 +13,7 @@ from bohrbug.model.operation import CHOOSE, WAKE, Operation, ResourceId, Site, T
 from bohrbug.model.outcome import Abandoned, BlockedTask, Divergence, Held
 from bohrbug.model.plan import Choice
 from bohrbug.model.trace import Gate
-from bohrbug.runtime.posix import layout
+from bohrbug.runtime.posix import enumerations, layout
 from bohrbug.runtime.posix.naming import Naming
 from bohrbug.runtime.posix.segment import Segment
 from bohrbug.runtime.posix.symbols import Place, Symbols
@@ -23,17 +23,23 @@ KERNEL = "kernel"
 tell what a poll or a wait for any child depends on."""
 
 _ALL_PARKED = (
-    *(layout.DEADLOCK, layout.STEP_LIMIT, layout.COMES_FURTHER, layout.STUCK_OUTSIDE, layout.ASKED),
+    *(
+        enumerations.DEADLOCK,
+        enumerations.STEP_LIMIT,
+        enumerations.COMES_FURTHER,
+        enumerations.STUCK_OUTSIDE,
+        enumerations.ASKED,
+    ),
 )
 """Endings at which nobody had begun what was next."""
 
 _FIELDS = tuple(name for name, _ in layout.StepRecord._fields_)
 
-_CHANGES_KERNEL = frozenset(flags for flags in range(256) if flags & layout.WRITES_KERNEL)
-_POLLS = frozenset(flags for flags in _CHANGES_KERNEL if flags & layout.ON_DESCRIPTOR)
+_CHANGES_KERNEL = frozenset(flags for flags in range(256) if flags & enumerations.WRITES_KERNEL)
+_POLLS = frozenset(flags for flags in _CHANGES_KERNEL if flags & enumerations.ON_DESCRIPTOR)
 
-_WAKE = layout.KINDS.index(WAKE)
-_CHOOSE = layout.KINDS.index(CHOOSE)
+_WAKE = enumerations.KINDS.index(WAKE)
+_CHOOSE = enumerations.KINDS.index(CHOOSE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +105,9 @@ class Reading(Naming):
         self.ending: int = header.ending
         self._known = known
         # The last step on record was not done if it is to be asked for.
-        self._asked_step: int | None = header.steps - 1 if self.ending == layout.ASKED else None
+        self._asked_step: int | None = (
+            header.steps - 1 if self.ending == enumerations.ASKED else None
+        )
         self.steps: int = header.steps - (self._asked_step is not None)
         segment.read_by(self)
 
@@ -131,13 +139,13 @@ class Reading(Naming):
     @property
     def ending_misuse(self) -> str:
         """The kind of the misuse that ended the execution, where one did."""
-        return layout.MISUSES[self._header.ending_misuse]
+        return enumerations.MISUSES[self._header.ending_misuse]
 
     def misuses_let_pass(self) -> list[tuple[str, Site | None]]:
         """The kinds of misuse that the execution went on behind, and the first place of each."""
         return [
             (kind, self.site(record.site, self.tasks[record.task].process))
-            for kind, record in zip(layout.MISUSES, self._header.let_pass, strict=True)
+            for kind, record in zip(enumerations.MISUSES, self._header.let_pass, strict=True)
             if record.count
         ]
 
@@ -196,14 +204,14 @@ class Reading(Naming):
         """What a task was about to do at the end."""
         record = self.tasks[task]
         return Operation(
-            layout.KINDS[record.kind],
+            enumerations.KINDS[record.kind],
             self.resource_id(record.resource),
             self.telling_place(record.site, record.stack, record.process),
         )
 
     def alive(self) -> list[int]:
         """Indices of the tasks that had not ended."""
-        return [i for i, record in enumerate(self.tasks) if record.state == layout.ALIVE]
+        return [i for i, record in enumerate(self.tasks) if record.state == enumerations.ALIVE]
 
     def pending(self) -> list[int]:
         """Those of them that had not begun what they were about to do."""
@@ -218,7 +226,7 @@ class Reading(Naming):
         record = self.resources[number]
         if record.owner.task < layout.OUTSIDE:
             return [record.owner.task]
-        if record.type != layout.RWLOCK or not record.readers:
+        if record.type != enumerations.RWLOCK or not record.readers:
             return []
         return sorted({reader.task for reader in record.reader if reader.site})
 
@@ -227,10 +235,10 @@ class Reading(Naming):
         record = self.tasks[task]
         # Whoever sleeps, or waits for a signal, waits for nobody, though its resource is itself.
         alone = record.resource == layout.TASK_BIT | task
-        if record.condition == layout.ALWAYS or record.kind == _WAKE or alone:
+        if record.condition == enumerations.ALWAYS or record.kind == _WAKE or alone:
             return []
         writers = self._waiting_writers(record.resource)
-        if record.condition == layout.READABLE and writers:
+        if record.condition == enumerations.READABLE and writers:
             # Readers have it, or it is free: a writer is let in first.
             return writers
         return self.holders_of(record.resource)
@@ -242,7 +250,8 @@ class Reading(Naming):
         return [
             task
             for task in self.alive()
-            if self.tasks[task].condition == layout.WRITABLE and self.tasks[task].resource == number
+            if self.tasks[task].condition == enumerations.WRITABLE
+            and self.tasks[task].resource == number
         ]
 
     def _locked_before_fork(self, number: int) -> Abandoned | None:
@@ -259,7 +268,7 @@ class Reading(Naming):
     @property
     def has_futexes(self) -> bool:
         """Whether the program has waited by a futex of its own, or woken others."""
-        return any(record.type == layout.FUTEX for record in self.resources)
+        return any(record.type == enumerations.FUTEX for record in self.resources)
 
     def held_by(self, task: int) -> tuple[Held, ...]:
         """What a task holds."""
@@ -269,7 +278,7 @@ class Reading(Naming):
             if record.destroyed:
                 continue
             holders = [record.owner] if record.owner.task == task else []
-            if record.type == layout.RWLOCK:
+            if record.type == enumerations.RWLOCK:
                 holders += [r for r in record.reader if r.site and r.task == task]
             for holder in holders:
                 # None where it was taken before anybody looked, as before main.
@@ -285,7 +294,7 @@ class Reading(Naming):
         found = []
         for index in self.alive():
             record = self.tasks[index]
-            if record.condition == layout.ALWAYS:
+            if record.condition == enumerations.ALWAYS:
                 continue
             holders = self._awaited(index)
             found.append(
@@ -342,13 +351,13 @@ class Reading(Naming):
             tuple(options),
             self.ids[row["task"]],
             tuple(self._standing(index, readiness.get(self.ids[index])) for index in self.alive()),
-            bool(row["flags"] & layout.YIELDED),
+            bool(row["flags"] & enumerations.YIELDED),
         )
 
     def _standing(self, index: int, readiness: Readiness | None) -> Standing:
         record = self.tasks[index]
         if readiness is None:
-            yielded = record.condition == layout.ALWAYS
+            yielded = record.condition == enumerations.ALWAYS
             readiness = Readiness.YIELDED if yielded else Readiness.BLOCKED
         return Standing(
             self.ids[index],
@@ -395,7 +404,7 @@ class Reading(Naming):
 
     def who_yielded(self) -> list[bool]:
         """For each step whether the task that ran before had given control away."""
-        return [bool(value & layout.YIELDED) for value in self._columns["flags"]]
+        return [bool(value & enumerations.YIELDED) for value in self._columns["flags"]]
 
     def who_could_run(self) -> tuple[list[tuple[TaskId, ...]], list[tuple[TaskId, ...]]]:
         """For each step the enabled tasks, and those whose timeout could fire."""
@@ -420,15 +429,15 @@ class Reading(Naming):
         """Of steps on mutexes and semaphores whether acquiring would have blocked."""
         found = {}
         for step, value in enumerate(self._columns["flags"]):
-            if value & layout.GATED:
-                is_open = bool(value & layout.OPEN)
-                found[step] = Gate(is_open, is_open, bool(value & layout.WAITS))
+            if value & enumerations.GATED:
+                is_open = bool(value & enumerations.OPEN)
+                found[step] = Gate(is_open, is_open, bool(value & enumerations.WAITS))
         return found
 
     def early_timeouts(self) -> list[int]:
         """Steps whose timeout could have fired at any time before."""
         flags = self._columns["flags"]
-        return [step for step, value in enumerate(flags) if value & layout.COULD_FIRE]
+        return [step for step, value in enumerate(flags) if value & enumerations.COULD_FIRE]
 
     def dependences(self) -> Dependences:
         """What was seen of steps that depend on each other without a resource in common."""
@@ -443,17 +452,17 @@ class Reading(Naming):
 
     def effects(self) -> list[tuple[int, TaskId, ResourceId, bool]]:
         """What steps touched beside their operation's resource, see :class:`Trace`."""
-        writes = layout.WRITES_KERNEL
+        writes = enumerations.WRITES_KERNEL
         if self._known.polls:
-            writes |= layout.ON_DESCRIPTOR
-        touches = writes | layout.READS_KERNEL if self._known.kernel else 0
+            writes |= enumerations.ON_DESCRIPTOR
+        touches = writes | enumerations.READS_KERNEL if self._known.kernel else 0
         found = []
         names = ("effect", "flags", "task", "resource", "kind")
         columns = zip(*(self._columns[name] for name in names), strict=True)
         common = self._in_common
         for step, (number, flags, task, resource, kind) in enumerate(columns):
             if resource in common:
-                is_write = layout.KINDS[kind].is_write
+                is_write = enumerations.KINDS[kind].is_write
                 found.append((step, self.ids[task], common[resource], is_write))
             if number != layout.NONE:
                 found.append((step, self.ids[task], self.resource_id(number), True))
@@ -501,7 +510,7 @@ class Reading(Naming):
             if operation is None:
                 process, kind, number, site, stack = key
                 place = self.telling_place(site, stack, process)
-                operation = Operation(layout.KINDS[kind], self.resource_id(number), place)
+                operation = Operation(enumerations.KINDS[kind], self.resource_id(number), place)
                 known[key] = operation
             operations.append(operation)
         return operations

@@ -21,7 +21,7 @@ from bohrbug.runtime.posix.commands import command_of
 from bohrbug.runtime.posix.completed import CompletedExecution
 from bohrbug.runtime.posix.ended import Ended, Printed
 from bohrbug.runtime.posix.engines import Engine
-from bohrbug.runtime.posix.layout import NOT_ON_FIBERS, TOO_BIG
+from bohrbug.runtime.posix.enumerations import NOT_ON_FIBERS, TOO_BIG
 from bohrbug.runtime.posix.learnt import Learnt
 from bohrbug.runtime.posix.live_layout import LiveRecord
 from bohrbug.runtime.posix.passing_on import PassingOn

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from random import Random
 
-from bohrbug.runtime.posix import layout
+from bohrbug.runtime.posix import enumerations
 from bohrbug.runtime.posix.accesses import PointKey, Points, Seen, SeenAccess
 from bohrbug.runtime.posix.accesses_layout import MOST_SAMPLED
 from bohrbug.runtime.posix.build import UnsupportedError
@@ -156,4 +156,4 @@ class SampledPoints(Points):
                 operand.displacement,
                 operand.size,
             )
-            raw.kind = layout.KINDS.index(each.kind)
+            raw.kind = enumerations.KINDS.index(each.kind)

@@ -29,7 +29,7 @@ from bohrbug.model.plan import (
     UniformRandom,
     WeightedRandom,
 )
-from bohrbug.runtime.posix import accesses_layout, layout
+from bohrbug.runtime.posix import accesses_layout, enumerations, layout
 from bohrbug.runtime.posix.accesses_layout import AccessesRecord
 from bohrbug.runtime.posix.live_layout import LiveRecord
 from bohrbug.runtime.posix.plan_events import PlanEvents, events_of_orderings, events_of_pairs
@@ -356,18 +356,18 @@ class Segment:
         header.first = layout.NONE
         match policy:
             case NonPreemptive():
-                header.policy = layout.NON_PREEMPTIVE
+                header.policy = enumerations.NON_PREEMPTIVE
             case Ask(passed):
-                header.policy = layout.ASK
+                header.policy = enumerations.ASK
                 header.length = passed
             case UniformRandom(seed):
-                header.policy = layout.UNIFORM_RANDOM
+                header.policy = enumerations.UNIFORM_RANDOM
                 header.seed = seed
             case Priorities(seed, depth, length):
-                header.policy = layout.PRIORITIES
+                header.policy = enumerations.PRIORITIES
                 header.seed, header.depth, header.length = seed, depth, length
             case Segments(segments, values):
-                header.policy = layout.SEGMENTS
+                header.policy = enumerations.SEGMENTS
                 self._write_values(names, values)
                 stretches = (layout.SegmentRecord * len(segments)).from_buffer(
                     self._memory, self._at["segments"]
@@ -377,29 +377,29 @@ class Segment:
                     stretches[index].steps = steps
                 header.segments_length = len(segments)
             case Sleeping(asleep, first):
-                header.policy = layout.SLEEPING
+                header.policy = enumerations.SLEEPING
                 for sleeper in asleep:
-                    depth = layout.DOZING if sleeper.wakes_at_once else layout.ASLEEP
+                    depth = enumerations.DOZING if sleeper.wakes_at_once else enumerations.ASLEEP
                     records[names[sleeper.task]].asleep = depth
                 if first is not None:
                     header.first = names[first]
             case PartialOrder(seed, points):
-                header.policy = layout.PARTIAL_ORDER
+                header.policy = enumerations.PARTIAL_ORDER
                 header.seed = seed
                 self._write_points(points, None)
             case WeightedRandom(seed, weights, selected, points):
-                header.policy = layout.WEIGHTED
+                header.policy = enumerations.WEIGHTED
                 header.seed = seed
                 for task, events in weights:
                     records[names[task]].events = events
                 self._write_points(points, selected)
             case Ordered(_, seed, values):
-                header.policy = layout.ORDERED
+                header.policy = enumerations.ORDERED
                 header.seed = seed
                 self._write_values(names, values, with_zeros=True)
                 self._write_points(frozenset(), None, events_of_orderings(policy, names))
             case ReadsFrom(seed, _, points):
-                header.policy = layout.READS_FROM
+                header.policy = enumerations.READS_FROM
                 header.seed = seed
                 self._write_points(points, None, events_of_pairs(policy, names))
             case _:

@@ -28,10 +28,10 @@ class NativeSettings:
             ``racy`` or ``all``, as in the options.
         fibers: one kernel thread wears all tasks of a program, where that makes no difference;
             failures are confirmed with a kernel thread for each task.
-        faults: the calls that may fail, of :data:`bohrbug.runtime.posix.layout.FAULTS`.
+        faults: the calls that may fail, of :data:`bohrbug.runtime.posix.enumerations.FAULTS`.
         most_faults: how many of them fail in one execution.
         allowed_misuses: the kinds of misuse behind which an execution goes on, of
-            :data:`bohrbug.runtime.posix.layout.ALLOWABLE_MISUSES`.
+            :data:`bohrbug.runtime.posix.enumerations.ALLOWABLE_MISUSES`.
         watch: memory whose accesses the processor tells of, see
             :func:`bohrbug.runtime.posix.watchpoints.watchpoint`.
         sample: at how many instructions that access memory tasks are held in each execution.

@@ -6,7 +6,7 @@ import os
 import time
 from pathlib import Path
 
-from bohrbug.runtime.posix import layout
+from bohrbug.runtime.posix import enumerations
 from bohrbug.runtime.posix.c_library import c_library
 from bohrbug.runtime.posix.segment import Segment
 
@@ -99,7 +99,7 @@ def _running(segment: Segment) -> tuple[int, int] | None:
     if header.fibers:
         # The main thread wears all tasks of the only process.
         return process.pid, process.pid
-    if task.state != layout.ALIVE or not task.thread or not process.pid:
+    if task.state != enumerations.ALIVE or not task.thread or not process.pid:
         return None
     return process.pid, task.thread
 

@@ -11,7 +11,7 @@ from bohrbug.runtime.posix.accesses import HooksFolder, seen_in, unseen_in
 from bohrbug.runtime.posix.accesses_layout import STACK_IN_ORDER
 from bohrbug.runtime.posix.completed import CompletedExecution
 from bohrbug.runtime.posix.elf import has_fences, is_of_rust
-from bohrbug.runtime.posix.layout import USE_AFTER_FREE
+from bohrbug.runtime.posix.enumerations import USE_AFTER_FREE
 from bohrbug.runtime.posix.native_trace import NativeTrace
 from bohrbug.runtime.posix.preparing import Preparation
 from bohrbug.runtime.posix.recorded import Reading

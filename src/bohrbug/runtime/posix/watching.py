@@ -9,7 +9,7 @@ import signal
 from collections.abc import Callable, Sequence
 from enum import Enum, auto
 
-from bohrbug.runtime.posix import layout
+from bohrbug.runtime.posix import enumerations
 from bohrbug.runtime.posix.ended import Ended
 from bohrbug.runtime.posix.segment import Segment
 from bohrbug.runtime.posix.standstill import LOOK_SECONDS, Standstill, nudge
@@ -91,7 +91,7 @@ def kill_all(pid: int, segment: Segment) -> None:
         segment: knows the others.
     """
     if segment.header.processes > 1:
-        pids = [process.pid for process in segment.processes if process.state == layout.ALIVE]
+        pids = [process.pid for process in segment.processes if process.state == enumerations.ALIVE]
         for other in pids:
             if other > 0 and other != pid:
                 with contextlib.suppress(ProcessLookupError, PermissionError):

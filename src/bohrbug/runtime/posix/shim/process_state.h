@@ -6,7 +6,7 @@
 
 #include "segment.h"
 
-/* In the order of `STATES` in layout.py. */
+/* In the order of `STATES` in enumerations.py. */
 enum process_state {
     WORKING_DIRECTORY, CREATION_MASK, ENVIRONMENT, LOCALE, RANDOM_NUMBERS, SIGNAL_HANDLERS,
     DESCRIPTOR_NUMBERS, ORDER_OF_FENCES, INHERITED_DESCRIPTORS,

@@ -1,7 +1,7 @@
 /* The shared segment: everything that the processes of an execution and its starter have in common.
  *
  * The starter writes the plan and the settings, the shim follows them and writes what happened.
- * layout.py beside this folder describes the same structures to Python; `layout` guards both.
+ * layout.py and enumerations.py beside this folder describe the same to Python; `layout` guards both.
  */
 #ifndef BOHRBUG_SEGMENT_H
 #define BOHRBUG_SEGMENT_H
@@ -37,7 +37,7 @@
 #define LAST_STACKS 1000
 #define STACK_DEPTH 32
 
-/* Kinds of operations; the order is that of KINDS in layout.py. */
+/* Kinds of operations; the order is that of KINDS in enumerations.py. */
 enum kind {
     SPAWN, BEGIN, END, JOIN,
     ACQUIRE, TRY_ACQUIRE, RELEASE,
@@ -52,7 +52,7 @@ enum kind {
     BUFFER, FENCE, FLUSH,   /* of store buffers: a store goes in, a task waits for it, it reaches memory */
 };
 
-/* Types of resources; the order is that of TYPES in layout.py. */
+/* Types of resources; the order is that of TYPES in enumerations.py. */
 enum type {
     MUTEX, CONDITION, RWLOCK, SEMAPHORE, BARRIER, SPINLOCK, ONCE, FUTEX, FILE_LOCK, DESCRIPTOR,
     CHILDREN, VARIABLE, ATOMIC, FUNCTION, FAULT, MEMORY, STORE_BUFFER, CONTENT, NAME,
@@ -111,7 +111,7 @@ enum ending {
     COMES_FURTHER, /* the step limit is reached, and the execution may be only long */
 };
 
-/* How a program can misuse what POSIX gives it; the order is that of MISUSES in layout.py. */
+/* How a program can misuse what POSIX gives it; the order is that of MISUSES in enumerations.py. */
 enum misuse_kind {
     UNLOCK_UNOWNED,  /* of a mutex that the task has not locked, or a spin lock that nobody has */
     WAIT_UNOWNED,    /* for a condition variable, with a mutex that the task has not locked */
