@@ -182,7 +182,10 @@ def test_what_one_coroutine_does_alone_is_not_looked_at() -> None:
     def alone() -> None:
         asyncio.run(asyncio.sleep(0))
 
-    assert bohrbug.explore(alone).executions == 1
+    result = bohrbug.explore(alone)
+    assert result.executions == 1
+    assert result.tasks > 1
+    assert not result.is_concurrent
 
 
 class _Cache:

@@ -46,7 +46,7 @@ class Replaying:
     def execute(self, plan: Plan, **_: Any) -> Executed:
         trace = self._traces[min(self.made, len(self._traces) - 1)]
         self.made += 1
-        return Executed(trace, 2)
+        return Executed(trace, 2, is_concurrent=True)
 
     def point_keys(self) -> tuple[()]:
         return ()
@@ -134,7 +134,7 @@ def test_what_has_passed_may_fail_where_long_runs_are_interrupted() -> None:
 def test_how_long_executions_are_is_not_known_any_more_where_there_are_new_points() -> None:
     """They may have many more steps than those that passed, and are no livelocks."""
     place = ("shop.py", "Shop.buy", 1, 9, 0)
-    seen = Executed(Trace(), 2, found=frozenset({cast(Any, place)}))
+    seen = Executed(Trace(), 2, is_concurrent=True, found=frozenset({cast(Any, place)}))
     runtime = Replaying()
     runtime.discovers = True
     runtime.execute = lambda plan, **_: seen

@@ -52,7 +52,7 @@ class Given:
 
     def execute(self, plan: Plan, *, learn: bool = True, watch: bool = False) -> Executed:
         self.asked.append((plan, learn))
-        return Executed(next(self._traces), 2)
+        return Executed(next(self._traces), 2, is_concurrent=True)
 
 
 def ending(

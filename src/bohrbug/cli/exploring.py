@@ -268,7 +268,7 @@ def _look_at_first_execution(explorer: Explorer, clean: CleanProcess) -> None:
     """Find out whether only the first execution of a test has some data races."""
     result, runtime = explorer.result, explorer.runtime
     promises_nothing = result.verdict.kind in (VerdictKind.FAILED, VerdictKind.INCONCLUSIVE)
-    if promises_nothing or result.tasks < 2 or explorer.options.races == "ignore":
+    if promises_nothing or not result.is_concurrent or explorer.options.races == "ignore":
         return
     if not isinstance(runtime, Discovering) or not runtime.discovers:
         return

@@ -88,7 +88,7 @@ def explore_native(
     if result.executions > 1:
         # The first one is started anew with kernel threads always.
         result.notices.append(runtime.engine_note)
-    if runtime.misses_accesses and result.tasks > 1 and not result.failures:
+    if runtime.misses_accesses and result.is_concurrent and not result.failures:
         result.notices.append(
             "data races and atomics were not seen; "
             "compile it with -fsanitize=thread to explore them"

@@ -412,6 +412,7 @@ class Explorer:
         outcome = trace.outcome
         result.points = max(result.points, len(trace))
         result.tasks = max(result.tasks, executed.tasks)
+        result.is_concurrent |= executed.is_concurrent
         result.virtual_seconds = max(result.virtual_seconds, trace.virtual_time)
         where = trace.divergence
         is_strange = where is not None and not trace.plan.foresaw(where.step)
@@ -433,14 +434,14 @@ class Explorer:
         elif outcome.kind is OutcomeKind.PASSED:
             self.findings.note_pass(trace)
             self.learner.note_pass(len(trace))
-            if executed.tasks > 1:
+            if executed.is_concurrent:
                 self.directing.observe(trace)
                 self.waking.observe(trace)
         elif outcome.is_failure:
-            if executed.tasks > 1 and not self._warm_up.is_over:
+            if executed.is_concurrent and not self._warm_up.is_over:
                 self._warm_up.is_over = True
                 trace = CloserLook(self).at_one_of_the_first(trace)
-            has_shown = executed.tasks > 1 and executed.new_points
+            has_shown = executed.is_concurrent and executed.new_points
             closer = CloserLook(self).at_what_it_showed if has_shown else None
             self.keep_failure(trace, look_closer=closer)
         return executed.new_points

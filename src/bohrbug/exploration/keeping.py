@@ -179,6 +179,8 @@ class Keeping:
         exploration.learner.set_counters(saved.counters)
         result.executions = saved.executions
         result.points, result.tasks = saved.steps, saved.tasks
+        # Or there would have been no search.
+        result.is_concurrent = True
         exploration.caveats = Caveats(list(saved.notes), dict(saved.uncontrolled), saved.diverged)
         exploration.proposed, exploration.restarts = saved.proposed, saved.restarts
         exploration.spending.begin(saved.seconds)

@@ -107,6 +107,7 @@ class Result:
         diverged: executions that could not follow their plan.
         points: scheduling points in the longest execution.
         tasks: the largest number of tasks in an execution.
+        is_concurrent: in an execution there was a choice between tasks.
         seconds: wall time, in seconds.
         virtual_seconds: of the execution in which most virtual time passed.
         interrupted: the user stopped it.
@@ -124,6 +125,7 @@ class Result:
     diverged: int = 0
     points: int = 0
     tasks: int = 0
+    is_concurrent: bool = False
     seconds: float = 0.0
     virtual_seconds: float = 0.0
     interrupted: bool = False

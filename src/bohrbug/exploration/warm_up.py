@@ -38,7 +38,7 @@ class WarmUp:
             if executed is None or exploration.has_ended:
                 return True
             trace, new_points = executed
-            if exploration.result.tasks <= 1 and not trace.arities:
+            if not (exploration.result.is_concurrent or trace.arities):
                 return False
             if not self._sees_data:
                 return True

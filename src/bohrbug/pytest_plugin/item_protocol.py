@@ -261,7 +261,7 @@ class ItemProtocol:
             progress.close()
         if execution.exit is not None:
             raise execution.exit
-        self._is_concurrent = result.tasks > 1
+        self._is_concurrent = result.is_concurrent
         # What took longer than it may, and is complete, needs no more time.
         is_complete = result.verdict.kind is VerdictKind.HOLDS
         self._is_cut = explorer.spending.is_over and not is_complete
@@ -387,6 +387,5 @@ def _is_plain_failure(result: Result, execution: ItemExecution) -> bool:
     if isinstance(execution.error, AsyncioError):
         return False
     failure = result.failures[0]
-    # An event loop has tasks, too, which count if there is a choice among them.
-    has_choices = result.tasks > 1 or bool(failure.trace.arities)
+    has_choices = result.is_concurrent or bool(failure.trace.arities)
     return not has_choices and is_kind(execution.error, failure)

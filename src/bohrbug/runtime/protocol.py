@@ -22,6 +22,8 @@ class Executed:
     Parameters:
         trace: of the execution.
         tasks: how many tasks there were.
+        is_concurrent: more than one of them could have come next somewhere; so it may be with
+            several threads, and not with a loop in which nothing ever had to wait its turn.
         found: data accesses that matter, according to what was seen, and are not scheduling points
             in it.
         changes: how many other differences there are in executions from now on: operations that
@@ -41,6 +43,7 @@ class Executed:
 
     trace: Trace
     tasks: int
+    is_concurrent: bool
     found: frozenset[PlaceKey] = frozenset()
     changes: int = 0
     has_learned: bool = False

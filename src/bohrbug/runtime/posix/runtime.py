@@ -245,6 +245,7 @@ class NativeRuntime:
         return Executed(
             trace,
             reading.task_count,
+            is_concurrent=reading.task_count > 1,
             changes=new_points,
             has_learned=has_learned,
             nudged=reading.nudges > 0,

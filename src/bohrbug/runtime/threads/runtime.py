@@ -371,17 +371,22 @@ class ThreadsRuntime:
         if variables is not None:
             variables.clear()
         self._collecting.after(trace.outcome.is_failure, left_weakly_known)
-        self._is_one_thread = len(execution.all_tasks) == 1
         tasks = len(execution.all_tasks)
-        if execution.loops is not None and execution.loops.have_choices:
+        self._is_one_thread = tasks == 1
+        is_concurrent = tasks > 1
+        loops = execution.loops
+        if loops is not None:
+            # Those of event loops are not among them.
             tasks = trace.task_count
-        self._has_company = execution.loops is not None and execution.loops.have_company
+            is_concurrent = is_concurrent or loops.have_choices
+        self._has_company = loops is not None and loops.have_company
         execution.let_go()
         # Operations conflict now that did not before.
         changes = len(self._shared.namespaces) + attributes.new_on_classes() - namespaces
         return Executed(
             trace,
             tasks,
+            is_concurrent,
             found=points,
             changes=0 if self._forgets_names else changes,
             has_learned=bool(points),
