@@ -16,6 +16,7 @@ from typing import Any
 from bohrbug.runtime.threads.control import LENDING, keeps_lock_to_itself
 from bohrbug.runtime.threads.locks import RLock, lock
 from bohrbug.runtime.threads.namespaces import classes_of, proxy_of, with_subclasses
+from bohrbug.runtime.threads.rewrite.classes import module_of
 
 _IMMUTABLE = (staticmethod, classmethod, tuple, types.BuiltinMethodType)
 
@@ -213,7 +214,7 @@ class Adoption:
 
     def _in_attributes(self, holder: Any) -> None:
         """What an object holds in its attributes and slots."""
-        module: str | None = type(holder).__module__
+        module: str | None = module_of(type(holder))
         if module == "threading" and type(holder).__name__ in LENDING:
             module = None
         if issubclass(type(holder), functools.cached_property):

@@ -8,6 +8,7 @@ from bohrbug.model.outcome import Access, Race
 from bohrbug.model.trace import Trace
 from bohrbug.runtime.threads.monitoring import RaceDetector
 from bohrbug.runtime.threads.rewrite import unknown
+from bohrbug.runtime.threads.rewrite.classes import module_of
 
 
 def note_assumptions(trace: Trace, detector: RaceDetector) -> None:
@@ -36,7 +37,7 @@ def may_be_told(race: Race) -> bool:
 
 def is_synchronisation(cls: type) -> bool:
     """Types whose attributes are not variables of the program: they are modelled as a whole."""
-    return cls.__module__ in _MODELLED_MODULES
+    return module_of(cls) in _MODELLED_MODULES
 
 
 _POOLS = os.path.join("multiprocessing", "pool.py")

@@ -14,6 +14,7 @@ from collections.abc import Callable
 
 from bohrbug.accelerator import native
 from bohrbug.runtime.threads.patches import Patches
+from bohrbug.runtime.threads.rewrite.classes import module_of
 
 _OWN = frozenset({"bohrbug", "greenlet"})
 """Packages of classes whose objects the program has nothing to do with."""
@@ -55,8 +56,7 @@ def _all_classes() -> list[type]:
 
 
 def _package(class_: type) -> str:
-    module = type.__getattribute__(class_, "__module__")
-    return module.partition(".")[0] if type(module) is str else ""
+    return module_of(class_).partition(".")[0]
 
 
 def begin(is_endless: bool) -> None:

@@ -14,6 +14,7 @@ from bohrbug.runtime.threads.handed_over import HandedOver
 from bohrbug.runtime.threads.late_patches import LatePatches
 from bohrbug.runtime.threads.loops.as_asyncio import is_code_of
 from bohrbug.runtime.threads.loops.tasks import loop_tasks_of
+from bohrbug.runtime.threads.rewrite.classes import module_of, order_of
 from bohrbug.runtime.threads.stacks import is_own
 
 patches = LatePatches()
@@ -74,4 +75,4 @@ def _hide_our_frames(module: Any) -> None:
 
 def _is_of_asyncio(owner: object) -> bool:
     """Whether it is a future or a task, which are controlled as a whole."""
-    return any(cls.__module__ == "_asyncio" for cls in type(owner).__mro__)
+    return any(module_of(cls) == "_asyncio" for cls in order_of(type(owner)))

@@ -15,6 +15,7 @@ from types import CodeType, FrameType, FunctionType, ModuleType
 from typing import Any, NamedTuple
 
 from bohrbug.runtime.threads.local_variables import is_of_module, local_variables
+from bohrbug.runtime.threads.rewrite.classes import module_of
 
 Standing = tuple[object, ...]
 """Equal for two yields if nothing that is looked at has changed in between."""
@@ -191,7 +192,7 @@ def _is_empty(value: Any, kind: type) -> bool:
 
 def is_counted(kind: type) -> bool:
     """Whether an iterator of this type tells how many elements are left."""
-    return kind.__module__ in _OF_ITERATORS and hasattr(kind, "__length_hint__")
+    return module_of(kind) in _OF_ITERATORS and hasattr(kind, "__length_hint__")
 
 
 def left_in(iterator: Any) -> int | None:

@@ -16,7 +16,7 @@ from types import BuiltinFunctionType, CodeType, FrameType, FunctionType, Module
 from typing import Any
 
 from bohrbug.runtime.threads.local_variables import is_of_module, local_variables
-from bohrbug.runtime.threads.rewrite.classes import namespace_of
+from bohrbug.runtime.threads.rewrite.classes import module_of, namespace_of
 from bohrbug.runtime.threads.standing import OUTERMOST, PLAIN, goes_round, is_counted, left_in
 
 Contents = tuple[object, ...]
@@ -114,7 +114,7 @@ def _entered(value: Any, kind: type, found: list[object]) -> Iterable[object]:
         return () if is_of_library(namespace.get("__module__")) else namespace.values()
     if issubclass(kind, _NOT_ENTERED):
         return ()
-    if _is_of_others(kind.__module__):
+    if _is_of_others(module_of(kind)):
         return [each for each in gc.get_referents(value) if type(each) in PLAIN]
     if kind in _BYTES:
         found.append(bytes(value))

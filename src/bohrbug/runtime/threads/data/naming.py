@@ -8,13 +8,12 @@ depend on the schedule as its id does.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from bohrbug.model.operation import ResourceId
 from bohrbug.runtime.threads.data.shadows import Shadow
+from bohrbug.runtime.threads.rewrite.classes import module_of
 
 _type = vars(type)
-_module_of: Callable[[type], Any] = _type["__module__"].__get__
 _name_of: Callable[[type], str] = _type["__qualname__"].__get__
 
 Names = tuple[ResourceId, ResourceId | None, Shadow]
@@ -44,7 +43,7 @@ def names_of(shadow: Shadow, namespaces: set[object]) -> Names:
     else:
         # By name: a class that the test makes is another one in each execution.
         class_ = type(target)
-        key = (str(_module_of(class_)), _name_of(class_))
+        key = (module_of(class_), _name_of(class_))
     if shadow.key is None:
         namespaces.add(key)
     # The whole that an attribute or a global belongs to, if that is ever used as one.

@@ -38,7 +38,7 @@ from bohrbug.runtime.threads.loops.counting import futures
 from bohrbug.runtime.threads.loops.joins import Join, joined_by
 from bohrbug.runtime.threads.loops.named import Global, named_in
 from bohrbug.runtime.threads.loops.references import callback_of, references_to
-from bohrbug.runtime.threads.rewrite.classes import namespace_of
+from bohrbug.runtime.threads.rewrite.classes import module_of, namespace_of
 
 MOST_OBJECTS = 1_000
 """Objects that are looked at for one callback; where there are more, they are out of bounds."""
@@ -235,7 +235,7 @@ class Reach:
             # On the stack of who is about to call it.
             if not _is_known(value.__objclass__):
                 raise OutOfBounds
-        elif kind.__name__ in _OF_TASKS and kind.__module__ in _MODULES_IN_C:
+        elif kind.__name__ in _OF_TASKS and module_of(kind) in _MODULES_IN_C:
             self.changed.add(id(value))
             waiting += (each for each in gc.get_referents(value) if each is not kind)
         elif kind.__flags__ & _HEAP_TYPE:
@@ -404,11 +404,11 @@ class Reach:
             raise OutOfBounds
         if _is_known(cls):
             return
-        if _is_asyncios(cls) or cls.__module__ == "asyncio.exceptions":
+        if _is_asyncios(cls) or module_of(cls) == "asyncio.exceptions":
             return
         namespace = namespace_of(cls)
         if not cls.__flags__ & _HEAP_TYPE:
-            if _is_exception(cls) and cls.__module__ == "builtins":
+            if _is_exception(cls) and module_of(cls) == "builtins":
                 return
             raise OutOfBounds
         is_first = "__slots__" in namespace or {"__dict__", "__weakref__"} <= namespace.keys()
@@ -501,7 +501,7 @@ def _contents(cells: Iterable[Any]) -> list[Any]:
 
 def _is_asyncios(kind: type) -> bool:
     """Whether a class is one of asyncio's own whose code is known."""
-    name = kind.__module__
+    name = module_of(kind)
     return (
         type(kind) is type
         and name in _MODULES_OF_ASYNCIO

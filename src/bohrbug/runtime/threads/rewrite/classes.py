@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 from collections.abc import Callable, Iterable
 from types import (
     BuiltinFunctionType,
@@ -168,14 +169,54 @@ def _is_known(class_: type) -> bool:
 
 _name_of: Callable[[type], str] = vars(type)["__name__"].__get__
 
+# By identity: a program may put something else there.
+_BUILTINS = {id(value) for value in vars(builtins).values() if isinstance(value, type)}
+
+_UNNAMED = names(
+    # What programs run as.
+    "function method method-wrapper instancemethod builtin_function_or_method builtin_method"
+    " module moduledef code cell frame FrameLocalsProxy traceback"
+    " generator coroutine coroutine_wrapper anext_awaitable async_generator"
+    " async_generator_asend async_generator_athrow async_generator_wrapped_value"
+    " TaskStepMethWrapper _RunningLoopHolder lazy_import uop_executor InstructionSequence"
+    # Attributes and singletons.
+    " getset_descriptor member_descriptor method_descriptor wrapper_descriptor"
+    " classmethod_descriptor mappingproxy NoneType NotImplementedType NoDefaultType ellipsis"
+    # Views and iterators.
+    " dict_keys dict_values dict_items odict_keys odict_values odict_items odict_iterator"
+    " dict_keyiterator dict_valueiterator dict_itemiterator dict_reversekeyiterator"
+    " dict_reversevalueiterator dict_reverseitemiterator iterator callable_iterator"
+    " list_iterator list_reverseiterator tuple_iterator set_iterator range_iterator"
+    " longrange_iterator bytes_iterator bytearray_iterator memory_iterator str_iterator"
+    " str_ascii_iterator generic_alias_iterator line_iterator positions_iterator"
+    " fieldnameiterator formatteriterator"
+    # Memory, and what the interpreter keeps.
+    " PyCapsule managedbuffer _buffer_wrapper EncodingMap stderrprinter InterpreterID"
+    " UnraisableHookArgs asyncgen_hooks hamt hamt_array_node hamt_bitmap_node"
+    " hamt_collision_node keys values items CArgObject StgDict"
+) | {"symtable entry"}
+"""The interpreter's own classes that no module has, by name."""
+
 
 def module_of(class_: type) -> str:
-    """The name of the module that a class says it is of; "" if it says none."""
-    name = namespace_of(class_).get("__module__")
+    """The name of the module that a class is of; "" if it says none, or nothing that is true.
+
+    Any class in C says that it is of ``builtins`` whose author has named no module.
+    """
+    name = namespace_of(class_).get("__module__", MISSING)
     if type(name) is not str:
         # Or it has a descriptor there, for the attribute of its objects: functions have one.
+        if name is MISSING and _flags_of(class_) & _HEAP_TYPE:
+            return ""
         name = _module_of(class_)
-    return name if type(name) is str else ""
+    if type(name) is not str or (name == builtins.__name__ and not _is_of_interpreter(class_)):
+        return ""
+    return name
+
+
+def _is_of_interpreter(class_: type) -> bool:
+    is_unnamed = _name_of(class_) in _UNNAMED and not _flags_of(class_) & _HEAP_TYPE
+    return is_unnamed or id(class_) in _BUILTINS
 
 
 def _is_value(class_: type) -> bool:

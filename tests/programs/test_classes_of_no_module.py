@@ -1,0 +1,93 @@
+"""Classes in C that say they are of ``builtins``, as all do whose author has named no module."""
+
+from __future__ import annotations
+
+import importlib.util
+import shutil
+import subprocess
+import sys
+import sysconfig
+import threading
+import warnings
+from contextlib import nullcontext
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+import bohrbug
+from bohrbug import VerdictKind
+
+from .guarding import Guard
+from .together import together
+
+SOURCE = Path(__file__).with_name("nowhere.c")
+KINDS = ("Static", "Builtin", "Silent")
+
+
+@pytest.fixture(scope="module")
+def nowhere(tmp_path_factory: pytest.TempPathFactory) -> ModuleType:
+    """The compiled extension module."""
+    compiler = shutil.which("cc")
+    assert compiler is not None, "the tests need a compiler of C called cc"
+    target = tmp_path_factory.mktemp("nowhere") / "nowhere.so"
+    include = f"-I{sysconfig.get_path('include')}"
+    subprocess.run([compiler, "-shared", "-fPIC", include, "-o", target, SOURCE], check=True)
+    spec = importlib.util.spec_from_file_location("nowhere", target)
+    assert spec is not None
+    assert spec.loader is not None
+    with warnings.catch_warnings():
+        # That a class says nothing at all is deprecated.
+        warnings.simplefilter("ignore")
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+    return module
+
+
+def _count(kind: type, guard: Guard) -> None:
+    cell = kind()
+
+    def work() -> None:
+        with guard:
+            cell.set(cell.get() + 1)
+
+    together(work, work)
+    assert cell.get() == 2
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_their_objects_hold_is_seen(nowhere: ModuleType, kind: str) -> None:
+    class_ = getattr(nowhere, kind)
+    result = bohrbug.explore(lambda: _count(class_, nullcontext()))
+    assert result.verdict.kind is VerdictKind.FAILED
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_they_hold_with_a_lock(nowhere: ModuleType, kind: str) -> None:
+    class_ = getattr(nowhere, kind)
+    result = bohrbug.explore(lambda: _count(class_, threading.Lock()))
+    assert result.verdict.kind is VerdictKind.HOLDS
+    assert result.verdict.conditions is not None
+    assert not result.verdict.conditions.taking
+
+
+def test_all_that_the_interpreter_has_is_known() -> None:
+    script = """
+import importlib, sys, warnings
+warnings.simplefilter("ignore")
+for name in sorted(sys.stdlib_module_names):
+    if name.startswith(("_test", "_xx")) or name in ("antigravity", "this", "idlelib"):
+        continue
+    try:
+        importlib.import_module(name)
+    except (ImportError, OSError):
+        pass
+from bohrbug.runtime.threads.identities import _all_classes
+from bohrbug.runtime.threads.rewrite.classes import module_of
+module = type.__dict__["__module__"].__get__
+print(*{each.__name__ for each in _all_classes() if module(each) == "builtins" != module_of(each)})
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, timeout=120, check=True
+    )
+    assert done.stdout.split() == []
