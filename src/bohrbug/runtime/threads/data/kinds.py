@@ -10,14 +10,13 @@ import weakref
 from _thread import _local
 from collections.abc import Callable
 
-from bohrbug.runtime.threads.rewrite.classes import is_foreign
+from bohrbug.runtime.threads.rewrite.classes import is_foreign, takes_weak_references
 
 _mro_of: Callable[[type], tuple[type, ...]] = type.__dict__["__mro__"].__get__
 _namespace_of: Callable[[type], types.MappingProxyType[str, object]]
 _namespace_of = type.__dict__["__dict__"].__get__
 name_of: Callable[[type], str] = type.__dict__["__name__"].__get__
 _flags_of: Callable[[type], int] = type.__dict__["__flags__"].__get__
-_weakref_offset_of: Callable[[type], int] = type.__dict__["__weakrefoffset__"].__get__
 module_namespace_of: Callable[[types.ModuleType], dict[str, object]]
 module_namespace_of = vars(types.ModuleType)["__dict__"].__get__
 _IMMUTABLE_TYPE_FLAG = 1 << 8
@@ -95,7 +94,7 @@ class Kind:
         self.is_mapping = id(dict) in bases
         # Of a lock or a thread only the attributes that the program gives it are variables.
         self.is_modelled = excluded
-        self.held = not _weakref_offset_of(cls)
+        self.held = not takes_weak_references(cls)
         immutable = not bases.isdisjoint(_IMMUTABLE)
         self.tracked = not (
             id(cls) in _IMMUTABLE

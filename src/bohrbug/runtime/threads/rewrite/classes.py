@@ -24,6 +24,7 @@ _length = len
 # Reading these through a class could run a metaclass's Python code; hooks must run none.
 _mro_of: Callable[[type], tuple[type, ...] | None] = type.__dict__["__mro__"].__get__
 namespace_of: Callable[[type], MappingProxyType[str, Any]] = type.__dict__["__dict__"].__get__
+_name_of: Callable[[type], str] = type.__dict__["__name__"].__get__
 _qualname_of: Callable[[type], str] = type.__dict__["__qualname__"].__get__
 _module_of: Callable[[type], Any] = type.__dict__["__module__"].__get__
 
@@ -62,6 +63,18 @@ _IMMUTABLE = 1 << 8
 def is_open(class_: type) -> bool:
     """Whether attributes of a class can be set: of some that are written in C they can't."""
     return bool(_flags_of(class_) & _HEAP_TYPE) and not _flags_of(class_) & _IMMUTABLE
+
+
+_weakref_offset_of: Callable[[type], int] = type.__dict__["__weakrefoffset__"].__get__
+
+
+def takes_weak_references(class_: type) -> bool:
+    """Whether objects of a class can be referenced weakly.
+
+    Those of SWIG say so, but leave references behind that lead nowhere when they die: the next use
+    of one, if only to drop it, crashes.
+    """
+    return bool(_weakref_offset_of(class_)) and _name_of(class_) != "SwigPyObject"
 
 
 _local_classes: list[tuple[dict[type, Any], type]] = []
@@ -141,7 +154,8 @@ _PLAIN_OBJECTS = frozenset(
 class _IsForeign(dict[type, bool]):
     """Whether objects of a class are changed by code in C that no table knows.
 
-    Not those of classes that compare and hash by value: they are values, and never change.
+    Not those of classes that compare and hash by value, unless these have methods that change
+    them: they are values.
     """
 
     def __missing__(self, class_: type) -> bool:
@@ -166,8 +180,6 @@ def _is_known(class_: type) -> bool:
     module = module_of(class_)
     return module in KNOWN_MODULES and (module, _name_of(class_)) not in _PLAIN_OBJECTS
 
-
-_name_of: Callable[[type], str] = vars(type)["__name__"].__get__
 
 # By identity: a program may put something else there.
 _BUILTINS = {id(value) for value in vars(builtins).values() if isinstance(value, type)}
@@ -219,13 +231,26 @@ def _is_of_interpreter(class_: type) -> bool:
     return is_unnamed or id(class_) in _BUILTINS
 
 
+_CHANGING = names("__setitem__ __delitem__ __iadd__ __isub__ __iand__ __ior__ __ixor__ write")
+_SETTER = "set_"
+
+
 def _is_value(class_: type) -> bool:
+    """Whether objects of a class in C are compared by what they are, and nothing changes them.
+
+    Handles are compared, too: of memory (cffi), or of what lies in a file (h5py).
+    """
     hashing, comparing = look_up(class_, "__hash__"), look_up(class_, "__eq__")
     return (
         type(hashing) is WrapperDescriptorType
         and hashing is not object.__dict__["__hash__"]
         and type(comparing) is WrapperDescriptorType
         and comparing is not object.__dict__["__eq__"]
+        and not any(
+            name in _CHANGING or name.startswith(_SETTER)
+            for base in order_of(class_)
+            for name in namespace_of(base)
+        )
     )
 
 

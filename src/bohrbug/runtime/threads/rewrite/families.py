@@ -15,6 +15,7 @@ from typing import Any
 from bohrbug.runtime.threads.rewrite.attributes import depends_on_special_methods
 from bohrbug.runtime.threads.rewrite.classes import (
     FOREIGN,
+    MISSING,
     is_written_in_c,
     look_up,
     namespace_of,
@@ -147,12 +148,12 @@ depends_on_special_methods(GETITEM, SETITEM, DELITEM, CONTAINS, CALL, CONTAINER)
 
 
 def memory_of(owner: Any) -> Any:
-    """What an array of numpy is a view of, at the end; else the object itself."""
+    """What an array of numpy, or a record in one, is a view of at the end; else the object."""
     while True:
         base = look_up(type(owner), "base")
         if type(base) is not GetSetDescriptorType or FOREIGN[type(owner)] is False:
             return owner
-        if namespace_of(base.__objclass__).get("__array_interface__") is None:
+        if look_up(type(owner), "__array_interface__") is MISSING:
             return owner
         below = base.__get__(owner)
         if type(below) is memoryview:

@@ -20,6 +20,7 @@ from typing import Any, NamedTuple, Protocol
 from weakref import ref
 
 from bohrbug.accelerator import native, with_fast_path
+from bohrbug.runtime.threads.rewrite.classes import takes_weak_references
 from bohrbug.runtime.threads.rewrite.codec import CACHES, EXTENDED_ARG
 from bohrbug.runtime.threads.rewrite.place import Place
 
@@ -165,10 +166,7 @@ class Telling:
 
 def weakly(owner: Any) -> Callable[[], Any]:
     """A reference to an object, weak if it can be."""
-    try:
-        return ref(owner)
-    except TypeError:
-        return lambda: owner
+    return ref(owner) if takes_weak_references(type(owner)) else lambda: owner
 
 
 def in_turn(tells: list[Tell]) -> Tell:

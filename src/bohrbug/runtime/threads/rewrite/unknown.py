@@ -27,6 +27,7 @@ from bohrbug.runtime.threads.rewrite.classes import (
     InC,
     look_up,
     module_of,
+    order_of,
     remember_class,
 )
 from bohrbug.runtime.threads.rewrite.delegates import function_in_c, is_exchanged
@@ -74,14 +75,24 @@ CALLED_OBJECTS = _CalledObjects()
 class _IsLikeAFunction(dict[type, bool]):
     """Whether objects of a class are functions in all but name, as those of Cython.
 
-    They become methods, or have a name; calls of other objects work with what these have inside.
+    They have code, or are of one of the kinds that libraries make; calls of other objects work
+    with what these have inside, as the cache of a function is.
     """
 
     def __missing__(self, class_: type) -> bool:
-        answer = any(look_up(class_, name) is not MISSING for name in ("__get__", "__name__"))
+        answer = look_up(class_, "__code__") is not MISSING or any(
+            (module_of(base), base.__name__) in _LIKE_FUNCTIONS for base in order_of(class_)
+        )
         self[class_] = answer
         remember_class(self, class_)
         return answer
+
+
+_LIKE_FUNCTIONS = frozenset(
+    {("numpy", "ufunc"), ("numpy", "_ArrayFunctionDispatcher")}
+    | {("nanobind", name) for name in ("nb_func", "nb_method", "nb_bound_method")}
+)
+"""Classes in C of functions without code of their own, by module and name."""
 
 
 IS_LIKE_A_FUNCTION = _IsLikeAFunction()

@@ -1,4 +1,4 @@
-"""Classes in C that say they are of ``builtins``, as all do whose author has named no module."""
+"""Classes in C that no table knows."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ from bohrbug import VerdictKind
 from .guarding import Guard
 from .together import together
 
-SOURCE = Path(__file__).with_name("nowhere.c")
+SOURCE = Path(__file__).with_name("extension.c")
 KINDS = ("Static", "Builtin", "Silent")
 
 
 @pytest.fixture(scope="module")
-def nowhere(tmp_path_factory: pytest.TempPathFactory) -> ModuleType:
+def extension(tmp_path_factory: pytest.TempPathFactory) -> ModuleType:
     """The compiled extension module."""
     compiler = shutil.which("cc")
     assert compiler is not None, "the tests need a compiler of C called cc"
-    target = tmp_path_factory.mktemp("nowhere") / "nowhere.so"
+    target = tmp_path_factory.mktemp("extension") / "extension.so"
     include = f"-I{sysconfig.get_path('include')}"
     subprocess.run([compiler, "-shared", "-fPIC", include, "-o", target, SOURCE], check=True)
-    spec = importlib.util.spec_from_file_location("nowhere", target)
+    spec = importlib.util.spec_from_file_location("extension", target)
     assert spec is not None
     assert spec.loader is not None
     with warnings.catch_warnings():
@@ -56,19 +56,89 @@ def _count(kind: type, guard: Guard) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_what_their_objects_hold_is_seen(nowhere: ModuleType, kind: str) -> None:
-    class_ = getattr(nowhere, kind)
+def test_what_objects_of_classes_without_a_module_hold_is_seen(
+    extension: ModuleType, kind: str
+) -> None:
+    class_ = getattr(extension, kind)
     result = bohrbug.explore(lambda: _count(class_, nullcontext()))
     assert result.verdict.kind is VerdictKind.FAILED
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_they_hold_with_a_lock(nowhere: ModuleType, kind: str) -> None:
-    class_ = getattr(nowhere, kind)
+def test_they_hold_with_a_lock(extension: ModuleType, kind: str) -> None:
+    class_ = getattr(extension, kind)
     result = bohrbug.explore(lambda: _count(class_, threading.Lock()))
     assert result.verdict.kind is VerdictKind.HOLDS
     assert result.verdict.conditions is not None
     assert not result.verdict.conditions.taking
+
+
+def test_what_is_compared_by_value_may_change(extension: ModuleType) -> None:
+    def test() -> None:
+        handle = extension.Handle()
+
+        def work() -> None:
+            handle.set_number(handle.get() + 1)
+
+        together(work, work)
+        assert handle.get() == 2
+
+    assert bohrbug.explore(test).verdict.kind is VerdictKind.FAILED
+
+
+def _remember(class_: type, guard: Guard) -> None:
+    calls: list[int] = []
+    remembered = class_(lambda: calls.append(1))  # type: ignore[call-arg]
+
+    def work() -> None:
+        with guard:
+            remembered()
+
+    together(work, work)
+    assert calls == [1]
+
+
+def test_what_can_be_a_method_may_remember(extension: ModuleType) -> None:
+    result = bohrbug.explore(lambda: _remember(extension.Remembered, nullcontext()))
+    assert result.verdict.kind is VerdictKind.FAILED
+    result = bohrbug.explore(lambda: _remember(extension.Remembered, threading.Lock()))
+    assert result.verdict.kind is VerdictKind.HOLDS
+
+
+_WITH_SWIG = """
+import importlib.util, sys
+import bohrbug
+from tests.programs.together import together
+
+spec = importlib.util.spec_from_file_location("extension", sys.argv[1])
+extension = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(extension)
+
+def test():
+    made = [extension.OfSwig() for _ in range(20)]
+
+    def work():
+        while made:
+            one = made.pop()
+            one.set(one.get() + 1)
+
+    together(work, work)
+
+print(bohrbug.explore(test, executions=20).executions)
+"""
+
+
+def test_objects_of_swig_are_not_referenced_weakly(extension: ModuleType) -> None:
+    # What follows a reference that leads nowhere crashes.
+    done = subprocess.run(
+        [sys.executable, "-c", _WITH_SWIG, str(extension.__file__)],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert int(done.stdout) > 1
 
 
 def test_all_that_the_interpreter_has_is_known() -> None:

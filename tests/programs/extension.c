@@ -1,0 +1,191 @@
+/* Classes as extension modules have them, and no table knows.
+ *
+ * Cells of three of them whose author has named no module: of one that is static, of one that is
+ * made as the binding generators for Rust do it, and of one that says nothing at all.  Handles,
+ * which are compared by the number that they hold, and can be changed.  A function that remembers
+ * its result, and can be a method.  What SWIG makes: it can be referenced weakly, and leaves such
+ * references behind. */
+#include <Python.h>
+#include <stddef.h>
+
+typedef struct {
+    PyObject_HEAD
+    long value;
+} Cell;
+
+static PyObject *
+get(PyObject *self, PyObject *Py_UNUSED(ignored))
+{
+    return PyLong_FromLong(((Cell *)self)->value);
+}
+
+static PyObject *
+set(PyObject *self, PyObject *value)
+{
+    long wanted = PyLong_AsLong(value);
+    if (wanted == -1 && PyErr_Occurred())
+        return NULL;
+    ((Cell *)self)->value = wanted;
+    Py_RETURN_NONE;
+}
+
+static PyMethodDef methods[] = {
+    {"get", get, METH_NOARGS, NULL},
+    {"set", set, METH_O, NULL},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyTypeObject Static = {
+    PyVarObject_HEAD_INIT(NULL, 0)
+    .tp_name = "Static",
+    .tp_basicsize = sizeof(Cell),
+    .tp_flags = Py_TPFLAGS_DEFAULT,
+    .tp_methods = methods,
+    .tp_new = PyType_GenericNew,
+};
+
+static PyType_Slot slots[] = {
+    {Py_tp_methods, methods},
+    {Py_tp_new, PyType_GenericNew},
+    {0, NULL},
+};
+
+static PyType_Spec builtin = {
+    .name = "builtins.Builtin",
+    .basicsize = sizeof(Cell),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HEAPTYPE,
+    .slots = slots,
+};
+
+static PyType_Spec silent = {
+    .name = "Silent",
+    .basicsize = sizeof(Cell),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HEAPTYPE,
+    .slots = slots,
+};
+
+static Py_hash_t
+hash(PyObject *self)
+{
+    return ((Cell *)self)->value;
+}
+
+static PyObject *
+compare(PyObject *self, PyObject *other, int how)
+{
+    if (Py_TYPE(self) != Py_TYPE(other))
+        Py_RETURN_NOTIMPLEMENTED;
+    long one = ((Cell *)self)->value, another = ((Cell *)other)->value;
+    Py_RETURN_RICHCOMPARE(one, another, how);
+}
+
+static PyMethodDef methods_of_handles[] = {
+    {"get", get, METH_NOARGS, NULL},
+    {"set_number", set, METH_O, NULL},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyTypeObject Handle = {
+    PyVarObject_HEAD_INIT(NULL, 0)
+    .tp_name = "extension.Handle",
+    .tp_basicsize = sizeof(Cell),
+    .tp_flags = Py_TPFLAGS_DEFAULT,
+    .tp_methods = methods_of_handles,
+    .tp_new = PyType_GenericNew,
+    .tp_hash = hash,
+    .tp_richcompare = compare,
+};
+
+typedef struct {
+    PyObject_HEAD
+    PyObject *function, *result;
+} Remembered;
+
+static PyObject *
+remember(PyTypeObject *type, PyObject *arguments, PyObject *Py_UNUSED(keywords))
+{
+    PyObject *function;
+    if (!PyArg_ParseTuple(arguments, "O", &function))
+        return NULL;
+    Remembered *made = (Remembered *)type->tp_alloc(type, 0);
+    if (made != NULL)
+        made->function = Py_NewRef(function);
+    return (PyObject *)made;
+}
+
+static PyObject *
+call(PyObject *self, PyObject *Py_UNUSED(arguments), PyObject *Py_UNUSED(keywords))
+{
+    Remembered *known = (Remembered *)self;
+    if (known->result == NULL) {
+        PyObject *result = PyObject_CallNoArgs(known->function);
+        if (result == NULL)
+            return NULL;
+        Py_XSETREF(known->result, result);
+    }
+    return Py_NewRef(known->result);
+}
+
+static PyObject *
+bind(PyObject *self, PyObject *object, PyObject *Py_UNUSED(type))
+{
+    return object == NULL ? Py_NewRef(self) : PyMethod_New(self, object);
+}
+
+static void
+forget(PyObject *self)
+{
+    Py_XDECREF(((Remembered *)self)->function);
+    Py_XDECREF(((Remembered *)self)->result);
+    Py_TYPE(self)->tp_free(self);
+}
+
+static PyTypeObject RememberedType = {
+    PyVarObject_HEAD_INIT(NULL, 0)
+    .tp_name = "extension.Remembered",
+    .tp_basicsize = sizeof(Remembered),
+    .tp_flags = Py_TPFLAGS_DEFAULT,
+    .tp_new = remember,
+    .tp_call = call,
+    .tp_descr_get = bind,
+    .tp_dealloc = forget,
+};
+
+typedef struct {
+    Cell cell;
+    PyObject *weak_references;
+} Wrapped;
+
+static PyTypeObject OfSwig = {
+    PyVarObject_HEAD_INIT(NULL, 0)
+    .tp_name = "swig_runtime_data.SwigPyObject",
+    .tp_basicsize = sizeof(Wrapped),
+    .tp_flags = Py_TPFLAGS_DEFAULT,
+    .tp_methods = methods,
+    .tp_new = PyType_GenericNew,
+    .tp_weaklistoffset = offsetof(Wrapped, weak_references),
+};
+
+static struct PyModuleDef module = {
+    PyModuleDef_HEAD_INIT,
+    .m_name = "extension",
+    .m_size = -1,
+};
+
+PyMODINIT_FUNC
+PyInit_extension(void)
+{
+    PyTypeObject *types[] = {&Static, &Handle, &RememberedType, &OfSwig};
+    const char *names[] = {"Static", "Handle", "Remembered", "OfSwig"};
+    PyObject *made = PyModule_Create(&module);
+    if (made == NULL)
+        return NULL;
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+        if (PyType_Ready(types[i]) < 0
+            || PyModule_AddObjectRef(made, names[i], (PyObject *)types[i]) < 0)
+            return NULL;
+    if (PyModule_AddObjectRef(made, "Builtin", PyType_FromSpec(&builtin)) < 0
+        || PyModule_AddObjectRef(made, "Silent", PyType_FromSpec(&silent)) < 0)
+        return NULL;
+    return made;
+}
