@@ -23,6 +23,8 @@ LINES = [
     "b = s['y']",
     "tick()",
     "lock.acquire(); a = s['x']; s['y'] = a; lock.release()",
+    "with lock: a = s['x']; s['x'] = a + 1",
+    "with lock, other: s['y'] = s['x']",
 ]
 """Only at a call, and where a function begins, can such a build switch threads."""
 
@@ -50,7 +52,7 @@ def outcomes(strategy: str, first: list[str], second: list[str]) -> set[tuple[An
 
     def test() -> None:
         shared: dict[str, Any] = {"x": 0, "y": 0, "one": None, "two": None}
-        names = {"s": shared, "tick": tick, "lock": threading.Lock()}
+        names = {"s": shared, "tick": tick, "lock": threading.Lock(), "other": threading.Lock()}
         one, two = task("one", first), task("two", second)
         together(lambda: one({**names}), lambda: two({**names}))
         seen.add(tuple(shared.values()))

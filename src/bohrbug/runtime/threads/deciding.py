@@ -345,6 +345,7 @@ class Deciding:
                 and not yielded
                 and running in enabled
                 and running.begun
+                and not (running.ready is not None and self.is_inside(chosen, running.waits_for))
             ):
                 self.free_threaded_only_steps.append(step)
         if timed and chosen not in enabled:
@@ -355,6 +356,21 @@ class Deciding:
             self._pass_over(chosen, timed)
         if self.fairness.active:
             self.fairness.scheduled(chosen)
+
+    def is_inside(self, task: Task, state: ResourceState | None) -> bool:
+        """Whether a task stands still in an operation on a resource, and gets it without the GIL.
+
+        It does if it found the resource taken; before an operation that it could do at once it
+        stands because it has no GIL.
+        """
+        at, rows = task.blocked_since, self.rows
+        return (
+            task.waiting
+            and task.ready is not None
+            and task.waits_for is state
+            and 0 <= at < len(rows)
+            and task.id not in rows[at][3]
+        )
 
     def _note_stall(self, chosen: Task, enabled: list[Task], timed: list[Task]) -> None:
         """A timed wait ends although others could go on, or were to end before it."""

@@ -57,6 +57,7 @@ from bohrbug.runtime.threads.pace import (
 from bohrbug.runtime.threads.recording import effect, look_as_well
 from bohrbug.runtime.threads.resources import ResourceState, ResourceTable
 from bohrbug.runtime.threads.rewrite.place import Place
+from bohrbug.runtime.threads.rewrite.tell import tells_breakers
 from bohrbug.runtime.threads.settings import Settings
 from bohrbug.runtime.threads.shared_test_state import SharedTestState
 from bohrbug.runtime.threads.task import ANNOUNCING, JOINED, Task, TaskKilled, TimeoutPolicy
@@ -176,6 +177,12 @@ class Execution(Deciding):
     def watch_breakers(self) -> None:
         """Note the preemptions that a build with the GIL could not have made."""
         self._minds_gil = self._watch_breakers = True
+
+    def _is_its(self, task: Task, state: ResourceState, ready: Callable[[], bool]) -> bool:
+        """Whether a resource is free, and nobody else who waits for it could get it first."""
+        return ready() and not any(
+            self.is_inside(other, state) for other in self.alive if other is not task
+        )
 
     def is_alone(self) -> bool:
         """Whether no other task's operations could come before the running task's."""
@@ -306,6 +313,17 @@ class Execution(Deciding):
                 return True
             task.pending = _new_operation(Operation, (kind, state.id, place))
         else:
+            if (
+                self.gil
+                and not task.breakable
+                and self.rows
+                and tells_breakers(place[0])
+                and self._is_its(task, state, ready)
+            ):
+                # As above: what is free is taken without letting go of the GIL.  Code that does not
+                # tell what it has called may have called something.
+                effect(self, state, kind.is_write)
+                return True
             task.pending = _new_operation(Operation, (kind, state.id, place))
             task.ready = ready
             task.waits_for = state

@@ -150,10 +150,18 @@ _condition_exit = _Condition.__exit__
 _registering(_Condition, "Condition")
 
 
+def _function_begins() -> None:
+    """These methods are written in Python, where a build with the GIL can switch threads."""
+    execution = controlled()
+    if execution is not None:
+        execution.current.breakable = True
+
+
 @patches.method(_Condition, "__enter__")
 def _enter(self: Any) -> Any:
     lock = self._lock
     if isinstance(lock, _Lock):
+        _function_begins()
         return lock._acquire(_getframe(1), True, -1)
     return _condition_enter(self)
 
@@ -162,6 +170,7 @@ def _enter(self: Any) -> Any:
 def _exit(self: Any, *exc_info: Any) -> Any:
     lock = self._lock
     if isinstance(lock, _Lock):
+        _function_begins()
         return lock._release(_getframe(1))
     return _condition_exit(self, *exc_info)
 

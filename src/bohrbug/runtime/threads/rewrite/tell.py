@@ -7,6 +7,7 @@ the sink: look them up here each time.
 from __future__ import annotations
 
 from collections.abc import Callable
+from types import CodeType
 from typing import Any, Protocol
 
 from bohrbug.accelerator import native
@@ -137,3 +138,8 @@ halfway.Called.tell_at_once = staticmethod(_tell_at_once)
 def breaker() -> None:
     """A GIL build could switch threads here."""
     _breaker()
+
+
+def tells_breakers(code: CodeType) -> bool:
+    """Whether code tells where a GIL build could switch threads: it was rewritten to do so."""
+    return any(constant is breaker for constant in code.co_consts)
