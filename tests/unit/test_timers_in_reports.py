@@ -59,6 +59,22 @@ def _of_a_task() -> None:
     asyncio.run(main())
 
 
+def _visit_twice() -> None:
+    links = {"/": ["/a", "/b"], "/a": ["/c"], "/b": ["/c"], "/c": []}
+    seen: set[str] = set()
+    fetched: list[str] = []
+
+    async def visit(page: str) -> None:
+        if page not in seen:
+            await asyncio.sleep(0.01)  # of a fetch
+            fetched.append(page)
+            seen.add(page)
+            await asyncio.gather(*map(visit, links[page]))
+
+    asyncio.run(visit("/"))
+    assert len(fetched) == len(seen)
+
+
 def _line_of(comment: str) -> int:
     with open(__file__) as file:
         lines = enumerate(file, 1)
@@ -105,6 +121,18 @@ def test_the_end_of_a_sleep_is_no_timeout() -> None:
     assert timeouts
     targets = {failure.trace.task_infos[event.task].target for event in timeouts}
     assert not any("sleep" in target or "set_result" in target for target in targets)
+
+
+def test_that_a_task_goes_on_behind_its_own_sleep_is_no_cause() -> None:
+    # It does wherever it sleeps, so that it would only say that the second fetch was made.
+    fetch = rf"[(]test_timers_in_reports.py:{_line_of('# of a fetch')}[)] in task"
+    told = re.search(
+        rf"if and only if the resume {fetch} ([0-9.]+) [^)]*[)] comes before"
+        rf" the end of the sleep {fetch} ([0-9.]+) ",
+        _cause_of(_visit_twice),
+    )
+    assert told
+    assert told[1] != told[2]
 
 
 def test_what_only_asyncio_does_is_no_part_of_a_cause() -> None:
