@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from bohrbug.exploration.reproduction import failure_from_json, failure_to_json
 from bohrbug.exploration.result import Failure
 from bohrbug.model.cause import Strength
 from bohrbug.model.function_name import without_parameters
-from bohrbug.model.operation import Site
+from bohrbug.model.history import with_places
+from bohrbug.model.operation import ACQUIRE, Operation, Site
+from bohrbug.model.ordering import Event, Ordering
 from bohrbug.model.site import site_of
+from bohrbug.model.trace import Trace
 from bohrbug.report.cause import cause_in_words
+from bohrbug.report.html.failure import failure_page
 from bohrbug.report.naming import Names
 from bohrbug.runtime.posix.symbols import Module, demangled
 from tests.native.exploring import explored
@@ -101,3 +107,31 @@ def test_a_cause_speaks_of_a_lock_whoever_comes_to_it_first(native_build: Build)
     # Where that is, too.
     assert "(checked_first.c:11)" in words
     assert "(checked_first.c:16)" in words
+
+
+def test_read_back_from_a_file_a_cause_has_the_places_of_its_trace(native_build: Build) -> None:
+    (found,) = explored(native_build("checked_first.c")).failures
+    failure = failure_from_json(json.loads(json.dumps(failure_to_json(found))))
+    assert failure.cause is not None
+    words = cause_in_words(failure.cause, failure.trace, Names(failure.trace))
+    assert "(checked_first.c:11)" in words
+    assert "(checked_first.c:16)" in words
+    # Each is a step of the execution, not one that it never came to.
+    page = failure_page(failure)
+    assert len(page.moments) == 4
+    assert all(moment.step is not None for moment in page.moments)
+
+
+def test_what_is_known_without_a_place_stays_as_it_is() -> None:
+    lock, place = "1.0", Site("bank.c", 3, "pay")
+    steps = [("0.1", ACQUIRE, None), ("0.1", ACQUIRE, place), ("0.2", ACQUIRE, place)]
+    trace = Trace()
+    trace.tasks[:] = [task for task, _, _ in steps]
+    trace.operations[:] = [Operation(kind, lock, site) for _, kind, site in steps]
+    trace.enabled[:] = [("0.1", "0.2")] * len(steps)
+    trace.timed[:] = [()] * len(steps)
+    known, other = Event("0.1", ACQUIRE, lock, None), Event("0.2", ACQUIRE, lock, None)
+    gone = Event("0.2", ACQUIRE, lock, None, 2)
+    (first, second) = with_places((Ordering(known, other), Ordering(known, gone)), trace)
+    assert first == Ordering(known, Event("0.2", ACQUIRE, lock, place))
+    assert second == Ordering(known, gone)

@@ -21,8 +21,10 @@ from bohrbug.exploration.program_text import (
     text_to_json,
 )
 from bohrbug.exploration.result import Failure, Interpreter
+from bohrbug.model.cause import Cause
 from bohrbug.model.cause_json import cause_from_json, cause_to_json
 from bohrbug.model.conditions import FunctionKey, Growth, PlaceKey
+from bohrbug.model.history import with_places
 from bohrbug.model.json_checks import (
     a_bool,
     a_count,
@@ -37,6 +39,7 @@ from bohrbug.model.operation import Site
 from bohrbug.model.outcome import Race
 from bohrbug.model.serialise import plan_from_json, plan_to_json, trace_from_json, trace_to_json
 from bohrbug.model.site import site_of
+from bohrbug.model.trace import Trace
 from bohrbug.paths import DIRECTORY
 
 FORMAT = "bohrbug-reproduction"
@@ -214,7 +217,7 @@ def failure_from_json(data: dict[str, Any]) -> Failure:
         data["confirmed"],
         Interpreter(data["interpreter"]),
         tuple(data["early_timeouts"]),
-        cause=cause_from_json(data.get("cause")),
+        cause=_cause_of(trace, data.get("cause")),
         happens_afresh=_an_answer(data.get("happens_afresh")),
         accesses=tuple(
             PointText(*a_row(row, "accesses", a_count, a_count, a_string, a_string))
@@ -222,6 +225,13 @@ def failure_from_json(data: dict[str, Any]) -> Failure:
         ),
         growth=growth_from_json(data["growth"]) if "growth" in data else None,
     )
+
+
+def _cause_of(trace: Trace, data: Any) -> Cause | None:
+    cause = cause_from_json(data)
+    if cause is None:
+        return None
+    return replace(cause, orderings=with_places(cause.orderings, trace))
 
 
 def growth_to_json(growth: Sequence[Growth]) -> list[Any]:

@@ -85,6 +85,32 @@ def pending_events(trace: Trace) -> dict[TaskId, Event]:
     return found
 
 
+def with_places(orderings: Iterable[Ordering], trace: Trace) -> tuple[Ordering, ...]:
+    """Orderings of events of a native program, with the places that were looked up since.
+
+    While it is explored its events are counted by what they act on, as addresses say nothing of
+    the source; its trace, once read back, has files and lines.
+
+    Parameters:
+        orderings: met by the execution.
+        trace: the execution.
+    """
+    events = [each for each in (*events_of(trace), *pending_events(trace).values()) if each]
+    by_resource: dict[What, list[Event]] = {}
+    for event in events:
+        what = (event.task, event.kind, event.resource, event.fired)
+        by_resource.setdefault(what, []).append(event)
+    as_they_are = set(events)
+
+    def placed(event: Event) -> Event:
+        alike = by_resource.get(event.what, ())
+        if event in as_they_are or len(alike) < event.occurrence:
+            return event
+        return alike[event.occurrence - 1]
+
+    return tuple(Ordering(placed(each.first), placed(each.second)) for each in orderings)
+
+
 def data_choices(trace: Trace) -> tuple[tuple[TaskId, tuple[int, ...]], ...]:
     """The values of an execution's data choices, for each task that made any, in order."""
     values: dict[TaskId, list[int]] = {}

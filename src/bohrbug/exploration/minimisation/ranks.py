@@ -70,7 +70,7 @@ class LoopEvents:
         return self._is_hidden(ordering.first) + self._is_hidden(ordering.second)
 
     def _ends_own_wait(self, ordering: Ordering) -> bool:
-        """Whether a task goes on behind a callback that it has set off itself, as that of its sleep.
+        """Whether a task goes on behind a callback of its own, such as the end of its sleep.
 
         These two never come the other way round: it is met wherever the task slept at all.
         """
