@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from .conftest import Folder
 
 STOCK = """
@@ -94,6 +96,9 @@ def test_failures_are_replayed_while_nothing_changes(folder: Folder) -> None:
     assert "3 tests explored" in folder.pytest("--bohrbug", "--bohrbug-again").out
     # A page shows more than what was written down.
     assert "2 tests explored" in folder.pytest("--bohrbug", "--bohrbug-html=pages").out
+    index = folder.path.joinpath("pages", "index.html").read_text()
+    assert re.search(r"2 tests explored: [\d,]+ executions in [^;\"]*; 1 unchanged, and not", index)
+    assert index.count("unchanged since 20") == 1
     folder.write("stock.py", STOCK)
     mended = folder.pytest("--bohrbug")
     assert mended.code == 0

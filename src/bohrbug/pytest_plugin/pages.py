@@ -78,6 +78,7 @@ class SessionIndex:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._rows: dict[str, IndexRow] = {}
+        self._unchanged: set[str] = set()
 
     def add(self, test: str, data: dict[str, Any]) -> None:
         """Take note of the report of a test.
@@ -89,10 +90,14 @@ class SessionIndex:
         if "plain" in data:
             row = IndexRow(test, NOT_EXPLORED, data["plain"], "", 0, 0.0, 0)
         elif "line" in data:
+            line = data["line"]
+            if "unchanged" in data:
+                self._unchanged.add(test)
+                line += f"; unchanged since {data['unchanged']}, and not explored again"
             row = IndexRow(
                 test,
                 data["verdict"],
-                data["line"],
+                line,
                 data.get("page", ""),
                 data["executions"],
                 round(data["seconds"], 3),
@@ -107,17 +112,20 @@ class SessionIndex:
         rows = list(self._rows.values())
         path = self._folder / INDEX
         try:
-            write_page(Index("Tests explored", rows, _summary(rows)), path)
+            write_page(Index("Tests explored", rows, self._summary(rows)), path)
         except OSError as error:
             return f"no HTML report was written: {path}: {error.strerror or error}"
         return f"HTML report: {path}"
 
-
-def _summary(rows: Sequence[IndexRow]) -> str:
-    explored = [row for row in rows if row.verdict != NOT_EXPLORED]
-    executions = sum(row.executions for row in explored)
-    seconds = sum(row.seconds for row in explored)
-    failed = sum(row.verdict == VerdictKind.FAILED.value for row in rows)
-    words = f"{plural(len(explored), 'test')} explored: {plural(executions, 'execution')} in "
-    words += seconds_in_words(seconds)
-    return f"{words}; {failed:,} failed" if failed else words
+    def _summary(self, rows: Sequence[IndexRow]) -> str:
+        known = [row for row in rows if row.verdict != NOT_EXPLORED]
+        explored = [row for row in known if row.test not in self._unchanged]
+        executions = plural(sum(row.executions for row in explored), "execution")
+        seconds = seconds_in_words(sum(row.seconds for row in explored))
+        parts = [f"{plural(len(explored), 'test')} explored: {executions} in {seconds}"]
+        if len(explored) < len(known):
+            parts.append(f"{len(known) - len(explored):,} unchanged, and not explored again")
+        failed = sum(row.verdict == VerdictKind.FAILED.value for row in rows)
+        if failed:
+            parts.append(f"{failed:,} failed")
+        return "; ".join(parts)
