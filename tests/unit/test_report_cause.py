@@ -130,6 +130,39 @@ def test_tasks_that_can_be_exchanged() -> None:
     )
 
 
+class _Account:
+    def __init__(self) -> None:
+        self.balance = 100
+
+    def pay(self, other: _Account) -> None:
+        left = self.balance - 10
+        self.balance = left
+        other.balance += 10
+
+
+def test_exchanged_tasks_may_act_on_other_objects_of_the_same_places() -> None:
+    def test() -> None:
+        one, other = _Account(), _Account()
+        clerks = [
+            threading.Thread(target=_Account.pay, args=accounts, name="a\n clerk")
+            for accounts in ((one, other), (other, one))
+        ]
+        for clerk in clerks:
+            clerk.start()
+        for clerk in clerks:
+            clerk.join()
+        assert one.balance + other.balance == 200
+
+    (failure,) = bohrbug.explore(test).failures
+    assert failure.cause is not None
+    assert failure.cause.alike
+    told = words(failure.cause, failure)
+    assert "_Account.balance #" in told
+    assert told.endswith("(they run the same function), perhaps of another _Account.balance.")
+    # A name is told on one line.
+    assert "(a clerk, _Account.pay)" in told
+
+
 def test_orderings_that_follow_each_other_are_told_as_one() -> None:
     failure = lost_update()
     (first, second) = cause_of_lost_update(failure).orderings

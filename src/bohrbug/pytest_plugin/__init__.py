@@ -98,7 +98,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
                 dest=name,
                 action="store_const",
                 const="false",
-                help=f"Not: {option.help}",
+                help=f"The opposite of --bohrbug-{option.flag}.",
             )
         else:
             group.addoption(

@@ -159,7 +159,8 @@ def cause_in_lines(cause: Cause, trace: Trace, names: Names) -> list[Line]:
         lines[-1] = _followed(lines[-1], " (with the same data choices)")
     if cause.alike:
         lines[-1] = _followed(lines[-1], ";")
-        lines.append(Line(f"or the same {' and '.join(map(_exchanged, cause.alike))}"))
+        others = _others_of(events, names)
+        lines.append(Line(f"or the same {' and '.join(map(_exchanged, cause.alike))}{others}"))
     lines[-1] = _followed(lines[-1], ".")
     if len(cause.orderings) == 1:
         return [Line(" ".join(line.words for line in lines))]
@@ -175,6 +176,17 @@ def _exchanged(tasks: tuple[TaskId, ...]) -> str:
     if len(tasks) == 2:
         return f"with tasks {listed} exchanged (they run the same function)"
     return f"with others of the tasks {listed} (they run the same function)"
+
+
+def _others_of(events: list[Event], names: Names) -> str:
+    """What the tasks may act on when they are exchanged: the places are the same, not the objects.
+
+    Of a native program whose places are unknown they are the same.
+    """
+    labels = (names.short_resource(e.resource) for e in events if e.site is not None)
+    numbered = (label.rpartition(" #") for label in labels)
+    kinds = dict.fromkeys(kind for kind, _, number in numbered if kind and number.isdigit())
+    return f", perhaps of another {' or another '.join(kinds)}" if kinds else ""
 
 
 def _repeated(trace: Trace, events: list[Event]) -> set[object]:

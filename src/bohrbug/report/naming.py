@@ -283,7 +283,8 @@ class Names:
         """The name of the thread, without the target that ``threading`` puts behind it."""
         info = self._info(task)
         match = _GENERATED_NAME.match(info.name)
-        return match[1] if match and match[1] else info.name
+        # On one line, whatever the program calls it.
+        return " ".join((match[1] if match and match[1] else info.name).split())
 
     def target(self, task: TaskId) -> str:
         """The function that the task runs, without the scopes around it; may be empty."""
