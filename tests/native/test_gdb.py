@@ -11,6 +11,7 @@ import pytest
 
 from bohrbug.cli import native
 from bohrbug.exploration.reproduction import read_reproduction
+from bohrbug.model.plan import Plan
 from bohrbug.runtime.posix import gdb
 from bohrbug.runtime.posix.build import UnsupportedError
 from bohrbug.runtime.posix.runtime import NativeRuntime
@@ -116,3 +117,20 @@ def test_gdb_gets_the_accesses_that_are_scheduling_points(
     monkeypatch.setattr(native, "gdb_path", lambda: "gdb")
     native.debug_native(replace(read_reproduction(file), points=(point,)))
     assert lent == [point]
+
+
+def test_gdb_gets_the_conditions_of_the_file(
+    native_build: Build, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program = native_build("lock_order.c")
+    file = tmp_path / saved(program, tmp_path, "")
+    monkeypatch.chdir(tmp_path)
+    lent: list[Plan] = []
+    monkeypatch.setattr(NativeRuntime, "lend", lambda _, plan, __: lent.append(plan))
+    monkeypatch.setattr(native, "gdb_path", lambda: "gdb")
+    reproduction = read_reproduction(file)
+    options = replace(reproduction.options, memory="tso", timeouts="late")
+    native.debug_native(replace(reproduction, options=options))
+    (plan,) = lent
+    assert plan.conditions == options.conditions()
+    assert (plan.conditions.memory, plan.conditions.late_timeouts) == ("tso", True)

@@ -7,11 +7,14 @@ from contextlib import contextmanager
 from pathlib import Path
 from random import Random
 
+import pytest
+
 from bohrbug.exploration.options import ExploreOptions
 from bohrbug.exploration.stepping.session import Session
 from bohrbug.model.decision import Decision, Readiness
 from bohrbug.model.outcome import OutcomeKind
 from bohrbug.model.plan import Ask, Plan
+from bohrbug.model.trace import Trace
 from bohrbug.platforms.posix.command import Command
 from bohrbug.platforms.posix.stepping import stepped_program
 
@@ -129,3 +132,37 @@ def test_the_program_reads_an_empty_standard_input(tmp_path: Path) -> None:
     result = bohrbug(tmp_path, "step", "--", "cat", stdin="# only a comment\n")
     assert result.returncode == 0, result.stdout + result.stderr
     assert "comment" not in result.stdout
+
+
+RACE = "plain_lost_update.c", "-fsanitize=thread"
+
+
+def _operations(trace: Trace) -> list[str]:
+    return [operation.kind.name for operation in trace.operations]
+
+
+def test_accesses_that_race_are_found_before_the_first_decision(native_build: Build) -> None:
+    program = str(native_build(*RACE))
+    with session_of(program) as session:
+        session.to_end()
+        assert {"read", "write"} <= set(_operations(session.stop.trace))
+    options = ExploreOptions(level="sync")
+    with stepped_program(Command((program,)), options) as test:
+        assert not {"read", "write"} & set(_operations(test.finish(()).trace))
+
+
+@pytest.mark.parametrize(
+    ("build", "options"),
+    [(RACE, ()), (("tso.c", "-fsanitize=thread", "-DDEKKER"), ("--memory=tso", "--strategy=ipb"))],
+    ids=["accesses", "stores that wait"],
+)
+def test_the_plan_of_a_file_is_followed_under_its_conditions(
+    native_build: Build, tmp_path: Path, build: tuple[str, ...], options: tuple[str, ...]
+) -> None:
+    program = str(native_build(*build))
+    run = ("run", "--causes=0", "--minimise", *options, "--", program)
+    assert bohrbug(tmp_path, *run).returncode == 1
+    (file,) = (tmp_path / ".bohrbug").glob("*.json")
+    stepped = bohrbug(tmp_path, "step", "--trust", str(file), stdin="")
+    assert stepped.returncode == 1, stepped.stdout
+    assert "took another path" not in stepped.stdout

@@ -147,6 +147,6 @@ def debug_native(reproduction: Reproduction) -> None:
 
     try:
         gdb_path()
-        runtime.lend(failure.plan, start)
+        runtime.lend(failure.plan.under(reproduction.options.conditions()), start)
     except UnsupportedError as error:
         usage_error(str(error))

@@ -200,7 +200,8 @@ def _step_native(subject: _Subject, script: TextIO | None) -> int:
     from bohrbug.runtime.posix.build import UnsupportedError
 
     try:
-        with stepped_program(command_from(subject.target), subject.options) as test:
+        command = command_from(subject.target)
+        with stepped_program(command, subject.options, subject.points) as test:
             return _prompt(test, subject, script).run()
     except UnsupportedError as error:
         usage_error(str(error))

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
 from bohrbug.exploration.options import ExploreOptions
 from bohrbug.exploration.result import Failure
 from bohrbug.exploration.stepping.kept import failure_of
 from bohrbug.exploration.stepping.session import Stop
+from bohrbug.model.conditions import Conditions, Level, PlaceKey
 from bohrbug.model.decision import Decision
 from bohrbug.model.outcome import Outcome
-from bohrbug.model.plan import Ask, Choice, Plan
+from bohrbug.model.plan import Ask, Choice, Plan, UniformRandom
 from bohrbug.model.trace import Trace
 from bohrbug.platforms.posix.command import Command
 from bohrbug.platforms.posix.exploring import runtime_of
@@ -20,6 +21,12 @@ from bohrbug.runtime.interrupts import Interrupts
 from bohrbug.runtime.posix.ended import Ended, Printed
 from bohrbug.runtime.posix.recorded import Reading
 from bohrbug.runtime.posix.runtime import NativeRuntime
+
+FIRST_EXECUTIONS = 40
+"""At most so many are made to find the accesses that race, and ..."""
+
+QUIET_EXECUTIONS = 10
+"""... no more after so many that find none in a row."""
 
 
 class _Asking:
@@ -44,11 +51,13 @@ class SteppedProgram:
 
     Parameters:
         runtime: executes plans.
+        conditions: under which they are executed.
         explainer: its explainer.
     """
 
-    def __init__(self, runtime: NativeRuntime, explainer: _Asking) -> None:
+    def __init__(self, runtime: NativeRuntime, conditions: Conditions, explainer: _Asking) -> None:
         self.runtime = runtime
+        self._conditions = conditions
         self._explainer = explainer
 
     def ask(self, prefix: Sequence[Choice], passed: int = 0) -> Stop:
@@ -66,25 +75,44 @@ class SteppedProgram:
     def _execute(self, plan: Plan) -> Stop:
         runtime = self.runtime
         with Interrupts(runtime.interrupt):
-            trace = runtime.execute(plan, learn=False).trace
+            trace = runtime.execute(plan.under(self._conditions), learn=False).trace
         return Stop(trace, self._explainer.decision, runtime.printed.text)
 
 
 @contextmanager
-def stepped_program(command: Command, options: ExploreOptions) -> Iterator[SteppedProgram]:
+def stepped_program(
+    command: Command, options: ExploreOptions, points: Iterable[PlaceKey] | None = None
+) -> Iterator[SteppedProgram]:
     """A native program to step through.
 
     Parameters:
         command: the program and what is expected of it.
         options: of them count which say what an execution is.
+        points: the accesses to memory that are scheduling points; those that are found to race in
+            a few executions made for this, if ``None``.
 
     Raises:
         UnsupportedError: it can't be controlled.
     """
-    runtime = runtime_of(command, options)
+    runtime, conditions = runtime_of(command, options), options.conditions()
     assert isinstance(runtime.explainer, NativeExplainer)
     explainer = runtime.explainer = _Asking(runtime.explainer)
+    if points is not None:
+        runtime.want_points(points)
     with runtime:
         # It shows what is expected.
-        runtime.execute(Plan(), learn=False)
-        yield SteppedProgram(runtime, explainer)
+        runtime.execute(Plan(conditions=conditions), learn=False)
+        if points is None and options.level != Level.SYNC.value and not runtime.misses_accesses:
+            _find_points(runtime, conditions)
+        yield SteppedProgram(runtime, conditions, explainer)
+
+
+def _find_points(runtime: NativeRuntime, conditions: Conditions) -> None:
+    """Let executions show the points, at random from the second on."""
+    quiet = 0
+    for number in range(FIRST_EXECUTIONS):
+        plan = Plan((), UniformRandom(number)) if number else Plan()
+        learned = runtime.execute(plan.under(conditions)).has_learned
+        quiet = 0 if learned else quiet + 1
+        if quiet == QUIET_EXECUTIONS:
+            break
