@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 import bohrbug
+from bohrbug.exploration.minimisation.examples import way_of_failing
 from bohrbug.exploration.options import ExploreOptions
 from bohrbug.exploration.reproduction import Reproduction, read_reproduction
 from bohrbug.exploration.result import Failure
@@ -343,6 +344,17 @@ def test_in_how_many_threads_a_pool_waits_does_not_make_another_deadlock() -> No
     text = " ".join(failure_text(failure, width=200).split())
     assert "ended with an exception that nobody has asked its future for" in text
     assert "ZeroDivisionError: division by zero" in text
+
+
+def test_who_else_waits_does_not_make_another_deadlock_of_a_cycle() -> None:
+    failure = lock_cycle()
+    outcome = failure.outcome
+    in_cycle = tuple(each for each in outcome.blocked if each.task in outcome.cycle)
+    assert len(in_cycle) < len(outcome.blocked)
+    as_known = way_of_failing(outcome)
+    assert way_of_failing(replace(outcome, blocked=in_cycle)) == as_known
+    # Without a cycle all that wait say what it is.
+    assert way_of_failing(replace(outcome, cycle=())) != as_known
 
 
 def test_of_exceptions_that_somebody_was_told_of_a_deadlock_says_nothing() -> None:

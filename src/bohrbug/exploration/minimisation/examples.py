@@ -81,10 +81,14 @@ def way_of_failing(outcome: Outcome) -> tuple[object, ...]:
     """What makes two failures the same to whoever asks for their cause.
 
     As :meth:`~bohrbug.model.outcome.Outcome.signature`, but for the number of tasks that wait: in
-    how many threads a pool waits for work says nothing of the reason of a deadlock.
+    how many threads a pool waits for work says nothing of the reason of a deadlock.  Nor does
+    who else waits, or does not yet, where some wait for each other.
     """
     if outcome.kind in (OutcomeKind.DEADLOCK, OutcomeKind.LEAK):
-        return (outcome.kind, frozenset(b.operation.kind.name for b in outcome.blocked))
+        cycle = set(outcome.cycle)
+        waiting = [blocked for blocked in outcome.blocked if not cycle or blocked.task in cycle]
+        kinds = frozenset(blocked.operation.kind.name for blocked in waiting)
+        return (outcome.kind, bool(cycle), kinds)
     return outcome.signature()
 
 
