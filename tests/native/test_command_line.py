@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import platform
 import subprocess
 import sys
 from collections.abc import Callable
@@ -75,6 +76,20 @@ def test_the_result_as_json(native_build: Build, tmp_path: Path) -> None:
     assert data["failures"][0]["kind"] == "crash"
     assert data["failures"][0]["exception"] == "SIGSEGV"
     assert data["exit_code"] == 1
+
+
+def test_an_address_is_told_of_faults_only(native_build: Build, tmp_path: Path) -> None:
+    sent = bohrbug(tmp_path, "run", "--", "sh", "-c", "kill -SEGV $$").stdout
+    assert "died of SIGSEGV" in sent
+    # What stands there in its place is who has sent it.
+    assert "at address" not in sent
+    faulty = str(native_build("reads_an_address.c"))
+    assert "at address 0x1234 " in bohrbug(tmp_path, "run", "--", faulty, "0x1234").stdout
+    if platform.machine() == "x86_64":
+        # No address that the processor would look up.
+        other = bohrbug(tmp_path, "run", "--", faulty, "0xdead000000000000").stdout
+        assert "died of SIGSEGV" in other
+        assert "at address" not in other
 
 
 def test_the_exit_code_of_the_first_execution_is_expected(tmp_path: Path) -> None:

@@ -197,7 +197,9 @@ class NativeExplainer:
         number = reading.signal if reading.ending == enumerations.CRASH else -ended.code
         name = signal_name(number)
         message = f"died of {name}"
-        if number in (signal.SIGSEGV, signal.SIGBUS) and reading.ending == enumerations.CRASH:
+        is_noted = reading.ending == enumerations.CRASH
+        is_known = is_noted and reading.fault_address != layout.UNKNOWN_ADDRESS
+        if number in (signal.SIGSEGV, signal.SIGBUS) and is_known:
             message += f" at address {reading.fault_address:#x}"
         return self._at_ending(reading, OutcomeKind.CRASH, message, name)
 

@@ -16,6 +16,8 @@ VERSION = 1
 
 NONE = 0xFFFFFFFF
 """Nobody, where a task is named; nothing, where an index is."""
+UNKNOWN_ADDRESS = 0xFFFFFFFFFFFFFFFF
+"""Of a fatal signal no address is known."""
 OUTSIDE = 0xFFFFFFFE
 """Stands for whoever holds a mutex that was locked where nobody could see it."""
 NO_DEADLINE = 0xFFFFFFFFFFFFFFFF

@@ -93,7 +93,10 @@ static void on_crash(int number, siginfo_t *info, void *context) {
         const ucontext_t *state = context;
         segment->signal = (uint32_t)number;
         note_ending(CRASH, current ? index_of(current) : NONE, "%s", "");
-        segment->fault_address = (uint64_t)(uintptr_t)info->si_addr;
+        /* A signal that was sent has none, and of some faults the processor does not tell it. */
+        segment->fault_address = info->si_code > 0 && info->si_code != SI_KERNEL
+                                     ? (uint64_t)(uintptr_t)info->si_addr
+                                     : UNKNOWN_ADDRESS;
 #if defined(__x86_64__)
         segment->ending_site = (uint64_t)state->uc_mcontext.gregs[REG_RIP];
 #elif defined(__aarch64__)

@@ -16,6 +16,7 @@
 
 /* "Nobody" where a task is named, "nothing" where an index is. */
 #define NONE NO_TASK
+#define UNKNOWN_ADDRESS UINT64_MAX
 /* Holds a mutex that was locked where nobody could see it. */
 #define OUTSIDE (UINT32_MAX - 1)
 #define NO_DEADLINE UINT64_MAX
@@ -348,7 +349,7 @@ struct header {
     uint32_t ending_misuse;    /* enum misuse_kind */
     uint32_t signal;
     uint32_t deaths;           /* signals, as bits, that child processes have died of */
-    uint64_t fault_address;
+    uint64_t fault_address;    /* UNKNOWN_ADDRESS: of this signal none is known */
     uint32_t ending_resource, ending_stack;
     uint64_t ending_site;
     char message[MESSAGE_LENGTH];
