@@ -75,6 +75,26 @@ def _visit_twice() -> None:
     assert len(fetched) == len(seen)
 
 
+def _load_thrice() -> None:
+    data: dict[str, int] = {}
+    loaded: list[str] = []
+
+    async def get(key: str, turn: asyncio.Lock) -> None:
+        async with turn:
+            await asyncio.sleep(0)  # before it looks
+        if key not in data:
+            loaded.append(key)
+            await asyncio.sleep(0)  # before it stores
+            data[key] = 1
+
+    async def main() -> None:
+        turn = asyncio.Lock()
+        await asyncio.gather(*(get("a", turn) for _ in range(3)))
+
+    asyncio.run(main())
+    assert len(loaded) < 3
+
+
 def _line_of(comment: str) -> int:
     with open(__file__) as file:
         lines = enumerate(file, 1)
@@ -133,6 +153,14 @@ def test_that_a_task_goes_on_behind_its_own_sleep_is_no_cause() -> None:
     )
     assert told
     assert told[1] != told[2]
+
+
+def test_that_who_waits_for_a_task_goes_on_behind_it_is_no_cause() -> None:
+    looks, stores = _line_of("# before it looks"), _line_of("# before it stores")
+    told = _cause_of(_load_thrice).partition("Checked")[0]
+    assert "if and only if" in told
+    assert told.count(f"test_timers_in_reports.py:{looks})") == 2
+    assert told.count(f"test_timers_in_reports.py:{stores})") == 2
 
 
 def test_what_only_asyncio_does_is_no_part_of_a_cause() -> None:

@@ -32,6 +32,12 @@ class History:
         second = self.step_of(ordering.second)
         return second is None or first < second
 
+    def meets_turned(self, ordering: Ordering) -> bool:
+        """Whether both events of an ordering happened, the second one first."""
+        first = self.step_of(ordering.first)
+        second = self.step_of(ordering.second)
+        return first is not None and second is not None and second < first
+
 
 def history_of(trace: Trace) -> History:
     """When each event of an execution happened.

@@ -181,9 +181,13 @@ class _Learner:
         ranked = [o for o in table.ranked() if self._examples.first_users.are_steady([o])]
         # What an ordering rules out: the passing examples that did not meet it.
         in_all = {o: ~columns[o] & passed for o in ranked if not failed & ~columns[o]}
-        chosen = smallest_cover(in_all, passed, LARGEST, resources_in)
-        if chosen is not None:
-            return self._sorted(Strength.EXACT, chosen)
+        # One that no example did the other way round only says that its first event happened: a
+        # child that is waited for comes before who goes on then, wherever it comes to be.
+        for orders_only in (True, False):
+            sets = {o: out for o, out in in_all.items() if not orders_only or table.is_turned(o)}
+            chosen = smallest_cover(sets, passed, LARGEST, resources_in)
+            if chosen is not None:
+                return self._sorted(Strength.EXACT, chosen)
         # The orderings of most failing executions first.
         ranked.sort(key=lambda o: -(columns[o] & failed).bit_count())
         in_one = {o: ~columns[o] & passed for o in ranked if columns[o] & 1}

@@ -170,6 +170,7 @@ class Table:
         self.columns: dict[Ordering, int] = {}
         """For each candidate the rows that met it, as bits."""
         self._renamed: dict[Ordering, list[Ordering]] = {}
+        self._turned: set[Ordering] = set()
         self._histories: list[tuple[History, int]] = []
         self.update()
 
@@ -188,6 +189,8 @@ class Table:
                 for row, (history, way) in enumerate(self._histories):
                     if history.meets(ways[way]):
                         bits |= 1 << row
+                    elif history.meets_turned(ways[way]):
+                        self._turned.add(ordering)
                 self.columns[ordering] = bits
         for example in self._examples.all[self._taken :]:
             self._take(example)
@@ -209,6 +212,13 @@ class Table:
                 self.failed |= bit
             for ordering in met[way]:
                 self.columns[ordering] |= bit
+            for ordering, ways_of in self._renamed.items():
+                if ordering not in self._turned and history.meets_turned(ways_of[way]):
+                    self._turned.add(ordering)
+
+    def is_turned(self, ordering: Ordering) -> bool:
+        """Whether an example did it the other way round, rather than not at all."""
+        return ordering in self._turned
 
     def ranked(self) -> Iterator[Ordering]:
         """All candidates, those first that serve an explanation best."""

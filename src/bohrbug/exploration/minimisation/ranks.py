@@ -65,22 +65,7 @@ class LoopEvents:
         These are what loops do for themselves, and cancellations where a timeout has fired: that is
         how it ends a wait.
         """
-        if self._ends_own_wait(ordering):
-            return 2
         return self._is_hidden(ordering.first) + self._is_hidden(ordering.second)
-
-    def _ends_own_wait(self, ordering: Ordering) -> bool:
-        """Whether a task goes on behind a callback of its own, such as the end of its sleep.
-
-        These two never come the other way round: it is met wherever the task slept at all.
-        """
-        first, second = ordering.first, ordering.second
-        return (
-            first.kind is CALLBACK
-            and second.kind is RESUME
-            and first.task.rpartition(".")[0] == second.task
-            and not self._is_timeout(first)
-        )
 
     def _is_hidden(self, event: Event) -> bool:
         if event.kind is CANCELLED and self.timeouts:
