@@ -56,7 +56,7 @@ def test_a_log_that_can_not_be_written_is_told(folder: Folder) -> None:
 
 
 def test_github_actions_gets_annotations_and_a_summary(folder: Folder, tmp_path: Path) -> None:
-    folder.write("test_counter.py", LOST_UPDATE)
+    folder.write("test_counter.py", f"def test_alone(): pass\n\n{LOST_UPDATE}")
     summary = tmp_path / "summary.md"
     folder.environment["GITHUB_STEP_SUMMARY"] = str(summary)
     folder.pytest("--bohrbug")
@@ -66,5 +66,5 @@ def test_github_actions_gets_annotations_and_a_summary(folder: Folder, tmp_path:
     (line,) = [line for line in done.lines if line.startswith("::error ")]
     assert "file=test_counter.py,line=" in line
     text = summary.read_text("utf-8")
-    assert text.startswith("## Bohrbug\n\n1 failed\n")
+    assert text.startswith("## Bohrbug\n\n1 failed · 1 holds\n")
     assert "sequenceDiagram" in text

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from bohrbug.exploration.reproduction import ReproductionError, read_reproduction
+from bohrbug.exploration.verdicts import VerdictKind
 from bohrbug.report.formats.github import annotated_lines, summary
 from bohrbug.report.formats.sarif import sarif
 from bohrbug.report.formats.told import Told
@@ -63,6 +64,8 @@ def for_github(
         return []
     target = environ.get("GITHUB_STEP_SUMMARY")
     if target:
+        # What matters most comes first.
+        in_order = {kind.value: verdicts.get(kind.value, 0) for kind in reversed(VerdictKind)}
         with Path(target).open("a", encoding="utf-8") as file:
-            file.write(summary(told, verdicts))
+            file.write(summary(told, in_order))
     return annotated_lines(told, root)
