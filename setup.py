@@ -16,6 +16,7 @@ SHIM = Path("src", "bohrbug", "runtime", "posix", "shim")
 HOOKS = Path("src", "bohrbug", "runtime", "posix", "hooks")
 ALLOCATIONS = Path("src", "bohrbug", "runtime", "posix", "allocations")
 DELAYS = Path("src", "bohrbug", "runtime", "posix", "delays")
+VERSIONS = Path("src", "bohrbug", "runtime", "posix", "versions")
 
 ON_LINUX = sys.platform.startswith("linux")
 """Elsewhere nothing is compiled, as nothing was ever tried there: all is done in Python."""
@@ -94,6 +95,7 @@ def libraries() -> list[Extension]:
         library(
             "_hooks",
             HOOKS,
+            VERSIONS,
             shares=(SHIM, CORE),
             flags=("-fno-builtin",),
             link_flags=("-Wl,-z,now", "-Wl,-soname,libtsan.so.2"),
@@ -102,6 +104,7 @@ def libraries() -> list[Extension]:
         library(
             "_delays",
             DELAYS,
+            VERSIONS,
             shares=(SHIM, CORE),
             flags=("-fno-builtin",),
             link_flags=("-Wl,-z,now", "-Wl,-soname,libtsan.so.2"),

@@ -15,7 +15,7 @@ import pytest
 
 from bohrbug.runtime.posix import build
 from bohrbug.runtime.posix import delays_layout as layout
-from bohrbug.runtime.posix.build import DELAYS, PACKAGE, compiler
+from bohrbug.runtime.posix.build import DELAYS, PACKAGE
 from bohrbug.runtime.posix.delayed import DelayedProgram
 from tests.native.building import build as build_program
 from tests.native.building import need_native
@@ -87,37 +87,6 @@ def test_programs_with_hooks_find_all_that_they_call() -> None:
     called = {name for name in exported(hooks) if of_sanitizer.match(name)}
     assert len(called) > 100
     assert called <= exported(build.delays())
-
-
-_ONE_MEANING = re.compile(r"memcpy|(frexp|modf|lgamma)[fl]?$")
-"""Whatever version of these a program gets."""
-
-
-def versions_in(library: str) -> dict[str, set[str]]:
-    """The addresses of each function of a library, which differ by version."""
-    found: dict[str, set[str]] = {}
-    tool = shutil.which("nm")
-    said = subprocess.run([str(tool), "-D", library], capture_output=True, text=True, check=True)
-    for line in said.stdout.splitlines():
-        address, *_, name = line.split()
-        found.setdefault(name.partition("@")[0], set()).add(address)
-    return found
-
-
-def test_functions_with_several_versions_are_found_in_the_newest() -> None:
-    """A program that was linked with the sanitizer's runtime asks for them without a version."""
-    tool, cc = shutil.which("nm"), compiler()
-    if tool is None or cc is None:
-        pytest.skip("needs nm")
-    named = [cc, "-print-file-name=libtsan.so"]
-    runtime = subprocess.run(named, capture_output=True, text=True, check=True).stdout.strip()
-    if not Path(runtime).is_file():
-        pytest.skip("needs gcc's runtime of the thread sanitizer")
-    maps = Path("/proc/self/maps").read_text("utf-8").split()
-    path = next(word for word in maps if Path(word).name == "libc.so.6")
-    several = {name for name, addresses in versions_in(path).items() if len(addresses) > 1}
-    needed = {name for name in exported(Path(runtime)) & several if not _ONE_MEANING.match(name)}
-    assert needed <= exported(build.delays())
 
 
 # -- windows that are opened by hand -----------------------------------------------------------

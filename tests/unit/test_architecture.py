@@ -27,7 +27,7 @@ LAYERS = (
 )
 """From top to bottom; a module may import from its own layer and from those below it."""
 
-C_OF_POSIX = ("shim", "hooks", "allocations", "delays")
+C_OF_POSIX = ("shim", "hooks", "allocations", "delays", "versions")
 
 EVERYWHERE = ("settings", "own_names", "accelerator", "paths")
 """They import nothing else of ours, so that all may import them."""

@@ -23,6 +23,8 @@ SOURCES = Path(__file__).parent / "shim"
 HOOKS = Path(__file__).parent / "hooks"
 ALLOCATIONS = Path(__file__).parent / "allocations"
 DELAYS = Path(__file__).parent / "delays"
+VERSIONS = Path(__file__).parent / "versions"
+"""What the libraries that stand for the sanitizer's have in common."""
 FLAGS = (
     "-std=gnu11",
     "-D_GNU_SOURCE",
@@ -48,7 +50,8 @@ class UnsupportedError(RuntimeError):
 
 def sources(folder: Path = SOURCES) -> list[Path]:
     """The C files of the shim, or of another library."""
-    folders = (folder, CORE) if folder == SOURCES else (folder,)
+    further = {SOURCES: (CORE,), HOOKS: (VERSIONS,), DELAYS: (VERSIONS,)}
+    folders = (folder, *further.get(folder, ()))
     return [path for each in folders for path in sorted(each.glob("*.c"))]
 
 

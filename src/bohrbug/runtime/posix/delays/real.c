@@ -1,8 +1,8 @@
 #include "real.h"
 
-#include <dlfcn.h>
 #include <stddef.h>
-#include <string.h>
+
+#include "../shim/newest.h"
 
 #define DEFINE(name) __typeof__(name) *real_##name;
 INTERPOSED(DEFINE)
@@ -22,11 +22,6 @@ void load_real_functions(void) {
     static int next;
     while (next < FUNCTIONS) {
         int i = next++;
-        void *function = NULL;
-        /* The oldest version of a function of condition variables has another layout. */
-        if (strncmp(function_names[i], "pthread_cond_", 13) == 0)
-            function = dlvsym(RTLD_NEXT, function_names[i], "GLIBC_2.3.2");
-        if (!function) function = dlsym(RTLD_NEXT, function_names[i]);
-        *pointers[i] = function;
+        *pointers[i] = newest(function_names[i]);
     }
 }

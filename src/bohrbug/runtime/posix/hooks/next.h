@@ -2,8 +2,8 @@
 #ifndef BOHRBUG_NEXT_H
 #define BOHRBUG_NEXT_H
 
-#include <dlfcn.h>
+#include "../shim/newest.h"
 
-static inline void *next(const char *name) { return dlsym(RTLD_NEXT, name); }
+static inline void *next(const char *name) { return newest(name); }
 
 #endif

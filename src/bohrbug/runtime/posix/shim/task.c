@@ -2,6 +2,7 @@
 
 #include <stddef.h>
 
+#include "affinity.h"
 #include "ending.h"
 #include "forgetting.h"
 #include "past_stores.h"
@@ -46,6 +47,7 @@ static struct task *prepare(struct task *parent, uint32_t number, uint32_t proce
     if (task->name_in_plan != NONE)
         TABLE(struct name_in_plan, names)[task->name_in_plan].task = index_of(task) + 1;
     task->resource = TASK_BIT | index_of(task);
+    affinity_of_new(task, NULL);
     return task;
 }
 

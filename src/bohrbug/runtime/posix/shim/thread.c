@@ -6,6 +6,7 @@
 #include <sys/syscall.h>
 
 #include "accesses.h"
+#include "affinity.h"
 #include "clock.h"
 #include "faults.h"
 #include "fiber.h"
@@ -114,6 +115,7 @@ int thread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*r
     }
     int detached = PTHREAD_CREATE_JOINABLE;
     if (attributes) pthread_attr_getdetachstate(attributes, &detached);
+    affinity_of_new(task, attributes);
     task->detached = detached == PTHREAD_CREATE_DETACHED;
     int result = thread_make(task, thread, attributes);
     if (result) {
