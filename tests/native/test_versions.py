@@ -114,6 +114,8 @@ def test_a_program_under_control_gets_them(program: Path, printed: str) -> None:
         trace = runtime.execute(Plan()).trace
         assert trace.outcome.kind is OutcomeKind.PASSED
         assert runtime.printed.stdout == printed.encode()
+        # The programs that could not be started run nowhere.
+        assert not trace.uncontrolled.counts
 
 
 def test_a_program_with_real_threads_gets_them(program: Path, printed: str, tmp_path: Path) -> None:

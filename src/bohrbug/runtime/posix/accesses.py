@@ -283,7 +283,9 @@ def unseen_in(segment: Segment, seen: Seen) -> Iterator[str]:
         segment: in which it ran.
         seen: what :func:`seen_in` says of it.
     """
-    if segment.header.processes > 1 and not all(each.joined for each in segment.processes):
+    # One that could not be started has no number.
+    outside = (each for each in segment.processes if each.pid and not each.joined)
+    if segment.header.processes > 1 and any(outside):
         yield "processes that can't be controlled, such as programs that are linked statically"
     if segment.header.memory_given_up:
         yield "weak memory, which processes do not have once there are several"
