@@ -15,7 +15,11 @@ from bohrbug.runtime.posix.elf import (
     header_of,
     interpreter_of,
     is_elf,
+    is_of_go,
 )
+
+OTHER_LOADER = "/ld-musl-"
+"""In the path of a dynamic loader that is not the GNU C library's."""
 
 MOST_INTERPRETERS = 4
 """Scripts that are interpreters of scripts; as many as Linux has."""
@@ -83,10 +87,21 @@ def _check_elf(name: str, file: Path) -> None:
             f"{name} is a program of {header.bits} bits for another kind of machine than this "
             f"({machine}), and only programs for this kind can be controlled"
         )
-    if interpreter_of(file) is None:
+    loader = interpreter_of(file)
+    if is_of_go(file):
+        raise UnsupportedError(
+            f"{name} is a Go program, whose runtime makes its system calls itself, and only "
+            "programs that make them through the C library can be controlled"
+        )
+    if loader and OTHER_LOADER in loader:
+        raise UnsupportedError(
+            f"{name} uses another C library ({loader}), and only programs that use the GNU C "
+            "library can be controlled: compile it for that one"
+        )
+    if loader is None:
         raise UnsupportedError(
             f"{name} is linked statically, and only programs that use the C library as a shared "
-            "library can be controlled (Go programs, too, make their system calls themselves)"
+            "library can be controlled"
         )
     if defines(file, "__tsan_init"):
         raise UnsupportedError(

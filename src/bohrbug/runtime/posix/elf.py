@@ -14,6 +14,7 @@ _OBJECT, _FUNCTION = 1, 2
 _EXECUTABLE = (2, 3)
 _FIXED = 2
 _LOAD, _RELRO, _WRITE, _EXECUTE = 1, 0x6474E552, 2, 1
+_NOTES, _NOTE_OF_GO = 4, b"\x04\0\0\0Go\0\0"
 _SECTION = struct.Struct("<IIQQQQIIQQ")
 _SYMBOL = struct.Struct("<IBBHQQ")
 
@@ -196,6 +197,19 @@ def interpreter_of(path: Path) -> str | None:
     except (OSError, struct.error, UnicodeDecodeError):
         return None
     return None
+
+
+def is_of_go(path: Path) -> bool:
+    """Whether an ELF program was made by the compiler of Go, as a note in it says."""
+    try:
+        data = path.read_bytes()
+        return data[:5] == b"\x7fELF\x02" and any(
+            _NOTE_OF_GO in data[start : start + length]
+            for kind, _, start, _, _, length in _program_headers(data)
+            if kind == _NOTES
+        )
+    except (OSError, struct.error):
+        return False
 
 
 def writable_ranges(path: str) -> list[tuple[int, int]]:

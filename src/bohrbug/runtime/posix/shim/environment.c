@@ -115,6 +115,40 @@ static bool has_known_format(const char *path, int depth) {
 
 bool can_be_executed(const char *path) { return has_known_format(path, 0); }
 
+/* Not another C library's, for which the shim is not made. */
+static bool is_loader_of_ours(const char *path, size_t length) {
+    static const char other[] = "/ld-musl-";
+    return !memmem(path, length, other, sizeof other - 1);
+}
+
+/* The runtime of Go makes its system calls itself, though it uses the C library, too, where C is part of the program. */
+static bool has_note_of_go(const char *notes, size_t length) {
+    static const char name[] = "Go";
+    for (size_t at = 0; at + sizeof(Elf64_Nhdr) + sizeof name <= length;) {
+        const Elf64_Nhdr *note = (const Elf64_Nhdr *)(notes + at);
+        at += sizeof *note;
+        if (note->n_namesz == sizeof name + 1 && memcmp(notes + at, name, sizeof name) == 0) return true;
+        at += ((size_t)note->n_namesz + 3) / 4 * 4 + ((size_t)note->n_descsz + 3) / 4 * 4;
+    }
+    return false;
+}
+
+static bool is_elf_of_ours(const char *start, size_t length) {
+    const Elf64_Ehdr *header = (const Elf64_Ehdr *)start;
+    if (length < sizeof *header || memcmp(start, ELFMAG, SELFMAG) != 0 || start[EI_CLASS] != ELFCLASS64) return false;
+    bool is_ours = false;
+    for (size_t i = 0; i < header->e_phnum; i++) {
+        size_t at = header->e_phoff + i * header->e_phentsize;
+        if (at + sizeof(Elf64_Phdr) > length) return is_ours;
+        const Elf64_Phdr *part = (const Elf64_Phdr *)(start + at);
+        if (part->p_offset > length || part->p_filesz > length - part->p_offset) continue;
+        const char *content = start + part->p_offset;
+        if (part->p_type == PT_INTERP) is_ours = is_loader_of_ours(content, part->p_filesz);
+        if (part->p_type == PT_NOTE && has_note_of_go(content, part->p_filesz)) return false;
+    }
+    return is_ours;
+}
+
 static bool is_dynamic(const char *path) {
     char start[4096];
     struct stat status;
@@ -127,14 +161,7 @@ static bool is_dynamic(const char *path) {
         char interpreter[PATH_LENGTH];
         return interpreter_of_script(start, interpreter) && is_dynamic(interpreter);
     }
-    const Elf64_Ehdr *header = (const Elf64_Ehdr *)start;
-    if (memcmp(start, ELFMAG, SELFMAG) != 0 || start[EI_CLASS] != ELFCLASS64) return false;
-    for (size_t i = 0; i < header->e_phnum; i++) {
-        size_t at = header->e_phoff + i * header->e_phentsize;
-        if (at + sizeof(Elf64_Phdr) > (size_t)length) return false;
-        if (((const Elf64_Phdr *)(start + at))->p_type == PT_INTERP) return true;
-    }
-    return false;
+    return is_elf_of_ours(start, (size_t)length);
 }
 
 bool can_take_part(const char *path) { return is_dynamic(path) && rights_suffice(); }
