@@ -51,3 +51,9 @@ def test_a_plugin_may_be_the_only_one_to_know_the_library(native_build: Build) -
     program = native_build("loads_cplusplus.c")
     result = explored(program, str(plugin), strategy="dfs", predict=0)
     assert result.verdict.kind is VerdictKind.HOLDS, result.verdict
+
+
+def test_the_first_that_is_freed_may_be_an_error_of_the_loader(native_build: Build) -> None:
+    """Looking ``free`` up frees it, too."""
+    result = explored(native_build("fails_to_load.c"), executions=4)
+    assert not result.failures, result.failures[0].outcome

@@ -163,6 +163,28 @@ def test_a_race_in_openmp_fails(native_build: Build) -> None:
     assert [failure.outcome.kind for failure in result.failures] == [OutcomeKind.EXCEPTION]
 
 
+@pytest.mark.parametrize("compiler", ["gcc", "clang"])
+@pytest.mark.parametrize("flags", [(), ("-fsanitize=thread",)])
+def test_what_openmp_does_unseen_is_told(
+    native_build: Build, compiler: str, flags: tuple[str, ...]
+) -> None:
+    """An update in two critical sections, of which no call tells; and order by the runtime."""
+    shared = ("-shared-libsan",) if flags and compiler == "clang" else ()
+    try:
+        program = native_build(
+            "critical_sections.c", "-fopenmp", f"--compiler={compiler}", *flags, *shared
+        )
+    except AssertionError as error:
+        pytest.skip(f"needs the libraries of {compiler}: {error}")
+    result = explored(program, executions=400)
+    if flags:
+        assert result.failures
+        assert any("data races may be none" in what for what in result.verdict.caveats)
+    else:
+        assert result.verdict.kind is not VerdictKind.HOLDS, result.verdict
+        assert any("locks of OpenMP" in what for what in result.verdict.caveats)
+
+
 @pytest.mark.parametrize("name", CORRECT)
 @pytest.mark.parametrize("strategy", ["random", "pct"])
 def test_a_correct_program_passes(native_build: Build, name: str, strategy: str) -> None:

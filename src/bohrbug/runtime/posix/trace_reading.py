@@ -38,6 +38,22 @@ SIGNAL_HANDLERS = "signals as coming at scheduling points"
 """What is assumed where a handler of a signal has run: really it comes in the midst of code."""
 
 
+OPENMP = ("libgomp.", "libomp.", "libiomp5.")
+"""How the names of OpenMP's runtimes begin: of GCC, clang and Intel."""
+
+
+def has_openmp(segment: Segment) -> bool:
+    """Whether a runtime of OpenMP has started threads in an execution."""
+    runtimes = [
+        (module.start, module.end)
+        for module in segment.modules
+        if Path(module.path.decode("utf-8", "surrogateescape")).name.startswith(OPENMP)
+    ]
+    return bool(runtimes) and any(
+        start <= task.routine < end for task in segment.tasks for start, end in runtimes
+    )
+
+
 class TraceReader:
     """Reads executions of one program, and learns from them what later ones depend on.
 
@@ -51,6 +67,7 @@ class TraceReader:
         self._preparation = preparation
         self._learnt = preparation.learnt
         self._told_of_futexes = False
+        self._told_of_openmp = False
         self.symbols = Symbols()
         """Of the program and its libraries, as far as they were seen."""
 
@@ -79,6 +96,7 @@ class TraceReader:
         if weak:
             self._note_weak(segment, reading)
         self._note_futexes(trace, reading)
+        self._note_openmp(trace, segment)
         for bit, taken in ((1, REPEATED_YIELDS), (2, LONG_RUNS)):
             if segment.header.yields_assumed & bit:
                 trace.uncontrolled.assume(taken)
@@ -132,11 +150,27 @@ class TraceReader:
             if site is not None:
                 learnt.weak_places.add(site)
 
+    @property
+    def _sees_accesses(self) -> bool:
+        settings = self._preparation.settings
+        return self._learnt.has_hooks and not (settings.watch or settings.sample)
+
+    def _note_openmp(self, trace: NativeTrace, segment: Segment) -> None:
+        """Say once what OpenMP's runtime does unseen: it has no hooks, whatever the program has."""
+        matters = bool(trace.races) if self._sees_accesses else self._learnt.executions < _FIRST
+        if self._told_of_openmp or not matters or not has_openmp(segment):
+            return
+        self._told_of_openmp = True
+        if self._sees_accesses:
+            trace.uncontrolled.note("order by OpenMP's runtime, so that data races may be none")
+        else:
+            trace.uncontrolled.note(
+                "locks of OpenMP's runtime are scheduling points only where a task waits"
+            )
+
     def _note_futexes(self, trace: NativeTrace, reading: Reading) -> None:
         """Say once that there are locks of which the shim sees little."""
-        learnt, settings = self._learnt, self._preparation.settings
-        sees_all = learnt.has_hooks and not (settings.watch or settings.sample)
-        if self._told_of_futexes or sees_all or learnt.executions >= _FIRST:
+        if self._told_of_futexes or self._sees_accesses or self._learnt.executions >= _FIRST:
             return
         self._told_of_futexes = reading.has_futexes or is_of_rust(self._program)
         if self._told_of_futexes:

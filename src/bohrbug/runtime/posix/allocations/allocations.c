@@ -34,8 +34,9 @@ extern int __interceptor_posix_memalign(void **block, size_t alignment, size_t s
     __attribute__((weak));
 extern char *__interceptor_strdup(const char *text) __attribute__((weak));
 
-/* Looking a function up may allocate; that must not lead here again. */
-static __thread bool looking __attribute__((tls_model("initial-exec")));
+/* Looking a function up may allocate, or free what is left of an error; that must not lead here again. (Volatile, as
+ * dlsym is declared not to call back.) */
+static __thread volatile bool looking __attribute__((tls_model("initial-exec")));
 
 static void *look_up(const char *name) {
     looking = true;

@@ -17,9 +17,9 @@ static void **const pointers[FUNCTIONS] = {INTERPOSED(POINTER)};
 #undef POINTER
 
 /* Where the program has its own malloc, looking a function up may call others of them: then those
- * that are still missing are looked up first. */
+ * that are still missing are looked up first. (Volatile, as dlsym is declared not to call back.) */
 void load_real_functions(void) {
-    static int next;
+    static volatile int next;
     while (next < FUNCTIONS) {
         int i = next++;
         *pointers[i] = newest(function_names[i]);

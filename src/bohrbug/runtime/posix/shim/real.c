@@ -14,9 +14,9 @@ static const struct {
 #undef ENTRY
 
 /* Where the program has its own malloc, looking a function up may call others of them: then those
- * that are still missing are looked up first. */
+ * that are still missing are looked up first. (Volatile, as dlsym is declared not to call back.) */
 void load_real_functions(void) {
-    static size_t next;
+    static volatile size_t next;
     while (next < sizeof table / sizeof *table) {
         size_t i = next++;
         *table[i].function = newest(table[i].name);
