@@ -86,6 +86,8 @@ _BY_MODULE = {
     "locale": "setlocale localeconv",
     # Which modules are being reloaded.
     "importlib": "reload",
+    # Whether a module that is loaded when it is used is loaded.
+    "importlib.util": "_LazyModule.__getattribute__",
     "linecache": "getlines updatecache checkcache clearcache",
     # What a program sets on an object that shortens texts, and what a visitor of a tree changes.
     "reprlib": "Repr.repr1 Repr._repr_iterable Repr.repr_tuple Repr.repr_list Repr.repr_array"
