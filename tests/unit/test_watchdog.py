@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import _multiprocessing
 import ctypes
+import math
 import os
 import signal
 import threading
 import time
 from collections.abc import Callable
+from typing import Any
+from unittest.mock import MagicMock
 
 import pytest
 
@@ -18,6 +21,7 @@ from bohrbug.model.outcome import Outcome, OutcomeKind
 from bohrbug.model.plan import Plan
 from bohrbug.model.trace import Trace
 from bohrbug.platforms.threads.platform import threads_runtime
+from bohrbug.runtime.threads import watchdog as watchdogs
 from bohrbug.runtime.threads.execution import Execution
 from bohrbug.runtime.threads.rewrite.scope import Scope
 from bohrbug.runtime.threads.settings import Settings
@@ -204,6 +208,34 @@ def test_only_what_uses_the_processor_is_nudged(monkeypatch: pytest.MonkeyPatch)
 
     assert outcome_of(sleep_and_spin, watchdog, monkeypatch).kind is OutcomeKind.PASSED
     assert while_asleep == [0]
+
+
+@pytest.mark.parametrize(
+    ("share", "seconds"),
+    [(1.0, 10.0), (0.25, 40.0), (0.1, 40.0), (0.5, 20.0), (0.0, 10.0), (0.001, 10.0)],
+)
+def test_what_computes_on_a_busy_machine_does_not_hang_sooner(
+    share: float, seconds: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Parameters: its share of a processor; the real seconds after which it is said to hang.
+
+    What takes none is blocked; what takes a little gets a few times as long as it would alone.
+    """
+    now = 0.0
+    ended: list[float] = []
+    monkeypatch.setattr(watchdogs, "_real_monotonic", lambda: now)
+    monkeypatch.setattr(watchdogs, "_real_process_time", lambda: now * share)
+    monkeypatch.setattr(watchdogs, "_is_debugged", lambda execution: False)
+    watchdog = Watchdog(10.0)
+    monkeypatch.setattr(watchdog, "_end", lambda *_: ended.append(now))
+    execution: Any = MagicMock(patience=math.inf, nudge=None, steps=3, all_tasks=[])
+    execution.clock.jumps = execution.clock.readings = 0
+    watchdog.watch(execution)
+    seen = watchdogs._Seen()
+    while not ended:
+        watchdog._look(seen)
+        now += 0.25
+    assert ended == [seconds]
 
 
 def test_debugger_switches_it_off(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -54,6 +54,15 @@ DEBUGGERS = frozenset(
 """Modules with a frame on the stack while a person looks at the program."""
 
 
+LEAST_WORK = 0.02
+"""The share of the time that code takes of a processor, if it runs, however many others do.
+
+With less it is blocked, so that real time is what counts.
+"""
+
+MOST_TIMES = 4
+"""How often the time after which an execution hangs may pass in reality, on a busy machine."""
+
 WAITED = 2.0
 """Real seconds without a timeout after which it is looked at whether the program waits in C."""
 
@@ -86,6 +95,8 @@ class _Seen:
         since: when it was first seen there.
         worked: the time of the processor that this process had taken by then.
         nudged: the same, when a task was made to yield last.
+        passed: the seconds since then, without those in which it waited for a processor.
+        looked: when it was looked at last, and the time of the processor that it had taken by then.
         message: that it hangs, once it was ended for that; or "".
         periods: how often it was found to hang on after that.
         text: the call for help.
@@ -98,10 +109,27 @@ class _Seen:
     since: float = 0.0
     worked: float = 0.0
     nudged: float = 0.0
+    passed: float = 0.0
+    looked: tuple[float, float] = (0.0, 0.0)
     message: str = ""
     periods: int = 0
     text: str = ""
     waiting: tuple[float, float, int, int] = (0.0, 0.0, 0, 0)
+
+    def begin(self, now: float, worked: float) -> None:
+        """It has made progress, or what is watched is another one."""
+        self.since, self.passed, self.looked = now, 0.0, (now, worked)
+        self.nudged = self.worked = worked
+
+    def go_on(self, now: float, worked: float) -> None:
+        """It was looked at once more.
+
+        On a busy machine, what computes gets a part of a processor; it must not seem to hang for
+        what the others take of it.
+        """
+        seconds, work = now - self.looked[0], worked - self.looked[1]
+        self.passed += work if work >= seconds * LEAST_WORK else seconds
+        self.looked = (now, worked)
 
 
 class Watchdog:
@@ -233,19 +261,22 @@ class Watchdog:
         self._look_at_clock(execution, seen, now)
         current = (len(execution.all_tasks), execution.steps, id(execution.current))
         patience = min(execution.patience, self._seconds)
+        worked = _real_process_time()
+        seen.go_on(now, worked)
         if execution is not seen.watched():
-            seen.watched, seen.progress, seen.since = ref(execution), current, now
-            seen.message = ""
-            seen.nudged = seen.worked = _real_process_time()
+            seen.watched, seen.progress, seen.message = ref(execution), current, ""
+            seen.begin(now, worked)
         elif not seen.message and current != seen.progress:
-            seen.progress, seen.since = current, now
-            seen.nudged = seen.worked = _real_process_time()
+            seen.progress = current
+            seen.begin(now, worked)
         elif now - seen.since < patience or (
-            # Less than usual is for tasks that spin: on a busy machine they get less time.
-            now - seen.since < self._seconds and _real_process_time() - seen.worked < patience
+            worked - seen.worked < patience
+            # Less than usual is for tasks that spin.
+            and seen.passed < self._seconds
+            and now - seen.since < self._seconds * MOST_TIMES
         ):
-            if execution.nudge is not None and _real_process_time() - seen.nudged >= NUDGE:
-                seen.nudged = _real_process_time()
+            if execution.nudge is not None and worked - seen.nudged >= NUDGE:
+                seen.nudged = worked
                 execution.nudge()
         else:
             seen.since = now
