@@ -38,6 +38,7 @@ from bohrbug.report.verdict import one_line_verdict
 from bohrbug.runtime.threads.rewrite import (
     actions,
     builtins_table,
+    c_code,
     functions_table,
     library_table,
     tell,
@@ -292,6 +293,25 @@ def test_further_arguments_of_known_methods_are_read_at_most() -> None:
 
     found = told(body, values=[], shown=[1], key=functools.partial(repr))
     assert found == ["write values", "read shown"]
+
+
+@pytest.mark.usefixtures("checksum_in_no_table")
+def test_plain_values_among_many_keywords_matter_to_unknown_functions_alone(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """``sysconfig`` formats with a thousand of them, sixty times while a logger is set up."""
+    seen: list[Any] = []
+    monkeypatch.setattr(
+        c_code, "further_argument", lambda callable_, value, place: seen.append(value)
+    )
+
+    def body(keywords: Any) -> None:
+        "{one}".format(**keywords)
+        with contextlib.suppress(TypeError):
+            zlib.crc32(**keywords)
+
+    told(body, keywords={"one": 1, "two": "text", "three": [3], "four": None})
+    assert seen == [[3], 1, "text", [3], None]
 
 
 def test_names_of_methods_in_c_have_the_module_of_their_class() -> None:

@@ -166,6 +166,17 @@ def further_argument(callable_: Any, value: Any, place: Place) -> None:
 _READING_ARGUMENTS = (effects.READ_ARGUMENTS, effects.READ_ALL)
 
 
+def minds_plain_values(callable_: Any) -> bool:
+    """Whether a further argument that is a text, a number or ``None`` makes a difference.
+
+    It is only assumed that code in C which no table knows may do anything with it.
+    """
+    class_ = type(callable_)
+    if class_ is BuiltinFunctionType or class_ is table.BuiltinMethod:
+        return _effect_of_built_in(callable_) is _UNKNOWN
+    return FOREIGN[class_] or (class_ is type and _is_made_by_unknown_code(callable_))
+
+
 def call_star(callable_: Any, arguments: Any, place: Place) -> None:
     """``callable_(*arguments)`` is about to be called."""
     halfway.end_here()

@@ -19,6 +19,9 @@ FIRST = frozenset(
 SECOND = frozenset({"dst", "flags", "selectors"})
 """The same of the second one, as far as something depends on it."""
 
+PLAIN = frozenset({str, bytes, int, float, bool, type(None)})
+"""Classes of values in which tasks can't meet, and that call nothing."""
+
 
 def call_star_with_keywords(
     callable_: Any, arguments: Any, keywords: dict[str, Any], place: Place
@@ -34,7 +37,11 @@ def call_star_with_keywords(
             arguments = tuple([keywords[name] for name in first])
         else:
             first = []
+        # There may be a thousand of them, as where ``sysconfig`` formats with all that it knows.
+        plain = () if c_code.minds_plain_values(callable_) else PLAIN
         for name, value in keywords.items():
+            if type(value) in plain:
+                continue
             if name == "file" and callable_ is print:
                 actions.print_to(value, place)
             elif name not in first:
