@@ -44,6 +44,21 @@ def receiving_within(seconds: float) -> Callable[[], None]:
     return program
 
 
+def polling_for(seconds: float) -> Callable[[], None]:
+    """Its timeouts are short, and there are many of them."""
+
+    def program() -> None:
+        done = threading.Event()
+        thread = threading.Thread(target=done.set)
+        thread.start()
+        end = time.monotonic() + seconds
+        while not done.wait(0.1):
+            assert time.monotonic() < end
+        thread.join()
+
+    return program
+
+
 def fetching_within(seconds: float) -> Callable[[], None]:
     async def fetch() -> int:
         await asyncio.sleep(0.01)
@@ -109,6 +124,45 @@ def test_is_put_aside_where_others_stand_still_for_longer(
     assert failure.trace.longest_stall == pytest.approx(30, abs=0.2)
     # It is no promise either: nobody has looked at all schedules with early timeouts.
     assert result.verdict.kind not in (VerdictKind.FAILED, VerdictKind.HOLDS)
+
+
+@pytest.mark.parametrize(("seconds", "counts"), [(0.7, True), (4, False)])
+def test_what_many_short_timeouts_take_together_matters(seconds: float, counts: bool) -> None:
+    program = polling_for(seconds)
+    result = bohrbug.explore(
+        program, strategy="pos", executions=200, seconds=None, causes=0, timeouts="short"
+    )
+    assert [bool(result.failures), bool(result.untimely)] == [counts, not counts]
+    (failure,) = [*result.failures, *result.untimely]
+    assert failure.trace.longest_stall == pytest.approx(seconds, abs=0.2)
+
+
+def test_what_goes_on_between_short_timeouts_does_not_stand_still() -> None:
+    """A second and a half passes, and whoever could go on need not stand still for all of it."""
+
+    def program() -> None:
+        done = threading.Event()
+        lock = threading.Lock()
+
+        def work() -> None:
+            for _ in range(6):
+                with lock:
+                    pass
+            done.set()
+
+        thread = threading.Thread(target=work)
+        thread.start()
+        waits = 0
+        while not done.wait(0.3):
+            waits += 1
+        thread.join()
+        assert waits < 5
+
+    result = bohrbug.explore(
+        program, strategy="pos", executions=400, seconds=None, causes=0, timeouts="short"
+    )
+    (failure,) = result.failures
+    assert failure.trace.longest_stall <= 1
 
 
 def test_what_is_left_of_a_timeout_is_what_matters() -> None:

@@ -70,6 +70,8 @@ class Deciding:
         "_reads_clock",
         "_slice_began",
         "_spinning",
+        "_stood",
+        "_stood_until",
         "_watch_breakers",
         "_yielding",
         "aborting",
@@ -141,6 +143,9 @@ class Deciding:
         self._idle_yields = 0
         # By task: its deadline, and how often the timeouts of others have fired since then.
         self._passed_over: dict[Task, tuple[float, int]] = {}
+        # Tasks that have stood still while timeouts fired: for how long, and up to which step.
+        self._stood: dict[Task, float] = {}
+        self._stood_until = 0
         self.time_is_up = False
         self._slice_began = 0
         self.aborting = False
@@ -231,6 +236,7 @@ class Deciding:
                     timed = self.outside.firing_early(timed)
                 return enabled, self._without_long_stalls(timed, self.clock.now), sleeping
             if timed:
+                self._stood.clear()
                 first = earliest(timed)
                 can_fire = self.outside.pass_time(timed, first)
                 if self.aborting:
@@ -251,7 +257,19 @@ class Deciding:
         most = self._most_stall
         if most == math.inf:
             return timed
+        if timed and self._stood:
+            self._forget_who_went_on()
+            now -= max(self._stood.values(), default=0.0)
         return [task for task in timed if not is_long(task.deadline - now, most)]  # type: ignore[operator]
+
+    def _forget_who_went_on(self) -> None:
+        """What has made a step no longer stands still."""
+        if self._stood:
+            went_on = {row[0] for row in self.rows[self._stood_until :]}
+            self._stood = {
+                task: stood for task, stood in self._stood.items() if task.id not in went_on
+            }
+        self._stood_until = len(self.rows)
 
     def _is_turn_over(self, step: int, running: Task, enabled: list[Task]) -> bool:
         """Whether the running task has to yield, because it spins or has used its time slice."""
@@ -377,7 +395,10 @@ class Deciding:
         # Where nobody could go on, time passes anyway up to the first of them.
         idle_until = 0.0 if enabled else earliest(timed).deadline
         stall = chosen.deadline - max(self.clock.now, idle_until)  # type: ignore[operator, type-var]
-        self.trace.longest_stall = max(self.trace.longest_stall, stall)
+        # What polls with a short timeout lets as much time pass as what waits with a long one.
+        self._forget_who_went_on()
+        self._stood = {task: self._stood.get(task, 0.0) + stall for task in enabled}
+        self.trace.longest_stall = max(self.trace.longest_stall, stall, *self._stood.values())
 
     def _pass_over(self, chosen: Task, timed: list[Task]) -> None:
         """A timeout has fired: which others should have by now."""
