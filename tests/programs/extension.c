@@ -3,7 +3,7 @@
  * Cells of three of them whose author has named no module: of one that is static, of one that is
  * made as the binding generators for Rust do it, and of one that says nothing at all.  Handles,
  * which are compared by the number that they hold, and can be changed.  A function that remembers
- * its result, and can be a method.  What SWIG makes: it can be referenced weakly, and leaves such
+ * its result, and can be a method.  What asks a function when it is first used.  What SWIG makes: it can be referenced weakly, and leaves such
  * references behind. */
 #include <Python.h>
 #include <stddef.h>
@@ -151,6 +151,33 @@ static PyTypeObject RememberedType = {
     .tp_dealloc = forget,
 };
 
+/* What is made when it is first asked for: an attribute, an item, or what the class describes. */
+static PyObject *
+attribute(PyObject *self, PyObject *Py_UNUSED(name))
+{
+    return call(self, NULL, NULL);
+}
+
+static PyObject *
+described(PyObject *self, PyObject *object, PyObject *Py_UNUSED(type))
+{
+    return object == NULL ? Py_NewRef(self) : call(self, NULL, NULL);
+}
+
+static PyMappingMethods items = {.mp_subscript = attribute};
+
+static PyTypeObject Lazy = {
+    PyVarObject_HEAD_INIT(NULL, 0)
+    .tp_name = "extension.Lazy",
+    .tp_basicsize = sizeof(Remembered),
+    .tp_flags = Py_TPFLAGS_DEFAULT,
+    .tp_new = remember,
+    .tp_getattro = attribute,
+    .tp_as_mapping = &items,
+    .tp_descr_get = described,
+    .tp_dealloc = forget,
+};
+
 typedef struct {
     Cell cell;
     PyObject *weak_references;
@@ -175,8 +202,8 @@ static struct PyModuleDef module = {
 PyMODINIT_FUNC
 PyInit_extension(void)
 {
-    PyTypeObject *types[] = {&Static, &Handle, &RememberedType, &OfSwig};
-    const char *names[] = {"Static", "Handle", "Remembered", "OfSwig"};
+    PyTypeObject *types[] = {&Static, &Handle, &RememberedType, &Lazy, &OfSwig};
+    const char *names[] = {"Static", "Handle", "Remembered", "Lazy", "OfSwig"};
     PyObject *made = PyModule_Create(&module);
     if (made == NULL)
         return NULL;

@@ -9,9 +9,11 @@ import sys
 import sysconfig
 import threading
 import warnings
+from collections.abc import Callable
 from contextlib import nullcontext
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import pytest
 
@@ -103,6 +105,39 @@ def test_what_can_be_a_method_may_remember(extension: ModuleType) -> None:
     assert result.verdict.kind is VerdictKind.FAILED
     result = bohrbug.explore(lambda: _remember(extension.Remembered, threading.Lock()))
     assert result.verdict.kind is VerdictKind.HOLDS
+
+
+def _by_attribute(lazy: Any) -> object:
+    return lazy.anything
+
+
+def _by_item(lazy: Any) -> object:
+    return lazy["anything"]
+
+
+def _by_descriptor(lazy: Any) -> Any:
+    described = type("Described", (), {"anything": lazy})()
+    return lambda _: described.anything
+
+
+@pytest.mark.parametrize("way", [_by_attribute, _by_item, _by_descriptor])
+def test_what_asks_a_function_when_it_is_read_may_keep_the_answer(
+    extension: ModuleType, way: Callable[[Any], Any]
+) -> None:
+    def test(guard: Guard) -> None:
+        made: list[int] = []
+        lazy = extension.Lazy(lambda: made.append(1))
+        ask = way(lazy) if way is _by_descriptor else way
+
+        def work() -> None:
+            with guard:
+                ask(lazy)
+
+        together(work, work)
+        assert made == [1]
+
+    assert bohrbug.explore(lambda: test(nullcontext())).verdict.kind is VerdictKind.FAILED
+    assert bohrbug.explore(lambda: test(threading.Lock())).verdict.kind is VerdictKind.HOLDS
 
 
 _WITH_SWIG = """

@@ -73,6 +73,9 @@ PART_OF_ERROR = "part of an error"
 COMPUTED = "computed"
 """What code in C computes by a function in Python when it is first asked for, and keeps."""
 
+BY_DESCRIPTOR = "by a descriptor in C"
+"""What a descriptor gives that no table knows, be it a cached property: it may call functions."""
+
 PROXY = "proxy"
 """The owner stands for an object that it refers to weakly."""
 
@@ -360,7 +363,18 @@ def _descriptor_kind(found: Any, name: str) -> str | None:
         return INSTANCE if is_of_error or FOREIGN[found.__objclass__] else SKIP
     if class_ is _StructureField:
         return MEMORY
+    if _is_unknown_descriptor(class_):
+        return BY_DESCRIPTOR
     return SKIP if _is_data_descriptor(found) else None
+
+
+def _is_unknown_descriptor(class_: type) -> bool:
+    """Whether objects of a class in C that no table knows are descriptors, and no functions."""
+    return (
+        FOREIGN[class_]
+        and look_up(class_, "__get__") is not MISSING
+        and look_up(class_, "__call__") is MISSING
+    )
 
 
 def _may_be_exchanged(class_: type, name: str, method: Any) -> bool:
@@ -396,8 +410,10 @@ def raw_read_kind(class_: type, name: str) -> str:
     if found is MISSING:
         if name in _new_on_classes and _dictoffset_of(class_) and not FOREIGN[class_]:
             return CLASS_DATA
-        # Code in C may find it without a descriptor.
-        return INSTANCE if _dictoffset_of(class_) or FOREIGN[class_] else SKIP
+        if FOREIGN[class_]:
+            # Code in C may find it without a descriptor.
+            return BY_DESCRIPTOR
+        return INSTANCE if _dictoffset_of(class_) else SKIP
     if name == "__dict__":
         return INSTANCE_DICT
     if type(found) is property and type(found.fget) not in _IN_PYTHON:

@@ -37,6 +37,7 @@ from bohrbug.runtime.threads.rewrite import (
 )
 from bohrbug.runtime.threads.rewrite.attributes import (
     BASES,
+    BY_DESCRIPTOR,
     BY_GETTER,
     CLASS_DATA,
     COMPUTED,
@@ -280,6 +281,10 @@ def tell_attribute(owner: Any, name: str, kind: object, is_write: bool, place: P
         # Reading it computes it, unless that was done before; by a function that others may enter.
         tell.attribute(owner, name, True, place)
         halfway.begin(halfway.Telling(owner, _computing, name))
+    elif kind is BY_DESCRIPTOR:
+        tell.attribute(owner, name, is_write, place)
+        # If it calls a function, it computes what it keeps.
+        halfway.begin(halfway.Telling(owner, _computing, name))
     elif kind is PART_OF_ERROR:
         tell.attribute(errors.stand_in(owner), name, is_write, place)
     elif kind is SUPER:
@@ -383,6 +388,16 @@ def subscript(owner: Any, key: Any, family: object, is_write: bool, place: Place
         tell_whole(owner, is_write, place)
         if is_write:
             halfway.begin(telling_again(owner, True))
+        elif FOREIGN[type(owner)]:
+            halfway.begin(halfway.Telling(owner, _making_item))
+
+
+_COMPARING = frozenset({"__hash__", "__eq__", "__lt__", "__le__", "__gt__", "__ge__", "__index__"})
+
+
+def _making_item(owner: Any, place: Place) -> None:
+    """Code in C that reads an item calls a function: what it gives may be kept, as by proxies."""
+    tell_whole(owner, place[0].co_name not in _COMPARING, place)
 
 
 def _expect_factory(owner: Any, key: Any, place: Place) -> None:
