@@ -3,7 +3,7 @@
  * Cells of three of them whose author has named no module: of one that is static, of one that is
  * made as the binding generators for Rust do it, and of one that says nothing at all.  Handles,
  * which are compared by the number that they hold, and can be changed.  A function that remembers
- * its result, and can be a method.  What asks a function when it is first used.  What SWIG makes: it can be referenced weakly, and leaves such
+ * its result, and can be a method.  What asks a function when it is first used.  Proxies.  What SWIG makes: it can be referenced weakly, and leaves such
  * references behind. */
 #include <Python.h>
 #include <stddef.h>
@@ -178,6 +178,53 @@ static PyTypeObject Lazy = {
     .tp_dealloc = forget,
 };
 
+/* What stands for another object, as the proxies of wrapt do. */
+static PyObject *
+wrapped(PyObject *self, void *Py_UNUSED(closure))
+{
+    return Py_NewRef(((Remembered *)self)->function);
+}
+
+static PyObject *
+attribute_of_wrapped(PyObject *self, PyObject *name)
+{
+    if (PyUnicode_CompareWithASCIIString(name, "__wrapped__") == 0)
+        return wrapped(self, NULL);
+    return PyObject_GetAttr(((Remembered *)self)->function, name);
+}
+
+static int
+set_attribute_of_wrapped(PyObject *self, PyObject *name, PyObject *value)
+{
+    return PyObject_SetAttr(((Remembered *)self)->function, name, value);
+}
+
+static Py_ssize_t
+length_of_wrapped(PyObject *self)
+{
+    return PyObject_Length(((Remembered *)self)->function);
+}
+
+static PyMappingMethods items_of_wrapped = {.mp_length = length_of_wrapped};
+
+static PyGetSetDef computed[] = {
+    {"__wrapped__", wrapped, NULL, NULL, NULL},
+    {NULL, NULL, NULL, NULL, NULL},
+};
+
+static PyTypeObject Proxy = {
+    PyVarObject_HEAD_INIT(NULL, 0)
+    .tp_name = "_wrappers.ObjectProxy",
+    .tp_basicsize = sizeof(Remembered),
+    .tp_flags = Py_TPFLAGS_DEFAULT,
+    .tp_new = remember,
+    .tp_getset = computed,
+    .tp_getattro = attribute_of_wrapped,
+    .tp_setattro = set_attribute_of_wrapped,
+    .tp_as_mapping = &items_of_wrapped,
+    .tp_dealloc = forget,
+};
+
 typedef struct {
     Cell cell;
     PyObject *weak_references;
@@ -202,8 +249,8 @@ static struct PyModuleDef module = {
 PyMODINIT_FUNC
 PyInit_extension(void)
 {
-    PyTypeObject *types[] = {&Static, &Handle, &RememberedType, &Lazy, &OfSwig};
-    const char *names[] = {"Static", "Handle", "Remembered", "Lazy", "OfSwig"};
+    PyTypeObject *types[] = {&Static, &Handle, &RememberedType, &Lazy, &Proxy, &OfSwig};
+    const char *names[] = {"Static", "Handle", "Remembered", "Lazy", "Proxy", "OfSwig"};
     PyObject *made = PyModule_Create(&module);
     if (made == NULL)
         return NULL;

@@ -140,6 +140,50 @@ def test_what_asks_a_function_when_it_is_read_may_keep_the_answer(
     assert bohrbug.explore(lambda: test(threading.Lock())).verdict.kind is VerdictKind.HOLDS
 
 
+class _Account:
+    def __init__(self) -> None:
+        self.balance = 0
+
+
+def _pay_by(payer: Callable[[_Account], Any], guard: Guard) -> None:
+    account = _Account()
+
+    def work() -> None:
+        own = payer(account)
+        with guard:
+            own.balance = own.balance + 1
+
+    together(work, work)
+    assert account.balance == 2
+
+
+def _take_by(payer: Callable[[list[int]], Any], guard: Guard) -> None:
+    things = [1]
+    failed: list[int] = []
+
+    def work() -> None:
+        own = payer(things)
+        with guard:
+            if len(own):
+                try:
+                    own.pop()
+                except IndexError:
+                    failed.append(1)
+
+    together(work, work)
+    assert not failed
+
+
+@pytest.mark.parametrize("use", [_pay_by, _take_by])
+def test_proxies_are_what_they_stand_for(
+    extension: ModuleType, use: Callable[[Callable[[Any], Any], Guard], None]
+) -> None:
+    result = bohrbug.explore(lambda: use(extension.Proxy, nullcontext()))
+    assert result.verdict.kind is VerdictKind.FAILED
+    result = bohrbug.explore(lambda: use(extension.Proxy, threading.Lock()))
+    assert result.verdict.kind is VerdictKind.HOLDS
+
+
 _WITH_SWIG = """
 import importlib.util, sys
 import bohrbug

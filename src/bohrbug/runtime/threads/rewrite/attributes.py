@@ -35,6 +35,7 @@ from typing import Any
 from bohrbug.runtime.threads.rewrite import classes
 from bohrbug.runtime.threads.rewrite.classes import (
     FOREIGN,
+    IS_WRAPPER,
     MISSING,
     class_may_change,
     forget_all_local_classes,
@@ -75,6 +76,11 @@ COMPUTED = "computed"
 
 BY_DESCRIPTOR = "by a descriptor in C"
 """What a descriptor gives that no table knows, be it a cached property: it may call functions."""
+
+WRAPPED = "of what is wrapped"
+"""An attribute of the object that the owner stands for."""
+OF_WRAPPERS = "_self_"
+"""What the names of attributes begin with that a wrapper has itself."""
 
 PROXY = "proxy"
 """The owner stands for an object that it refers to weakly."""
@@ -274,7 +280,11 @@ _DICTS_OF_INSTANCES = _DictsOfInstances()
 def instance_dict(owner: Any) -> dict[str, Any] | None:
     """The ``__dict__`` of an object, got without running any code; ``None`` if it has none."""
     get = _DICTS_OF_INSTANCES[type(owner)]
-    namespace = None if get is None else get(owner)
+    try:
+        namespace = None if get is None else get(owner)
+    except AttributeError:
+        # It stands for an object that has none.
+        return None
     return namespace if type(namespace) is dict else None
 
 
@@ -410,6 +420,8 @@ def raw_read_kind(class_: type, name: str) -> str:
     if found is MISSING:
         if name in _new_on_classes and _dictoffset_of(class_) and not FOREIGN[class_]:
             return CLASS_DATA
+        if IS_WRAPPER[class_] and not name.startswith(OF_WRAPPERS):
+            return WRAPPED
         if FOREIGN[class_]:
             # Code in C may find it without a descriptor.
             return BY_DESCRIPTOR
@@ -448,7 +460,10 @@ def raw_write_kind(class_: type, name: str) -> str:
         return BY_GETTER
     if name == "__dict__" and found is not MISSING:
         return INSTANCE
-    return (None if found is MISSING else _descriptor_kind(found, name)) or INSTANCE
+    if found is MISSING:
+        is_of_other = IS_WRAPPER[class_] and not name.startswith(OF_WRAPPERS)
+        return WRAPPED if is_of_other else INSTANCE
+    return _descriptor_kind(found, name) or INSTANCE
 
 
 def is_in_dict(class_: type, name: str) -> bool:

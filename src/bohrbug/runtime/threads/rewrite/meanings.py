@@ -54,6 +54,7 @@ from bohrbug.runtime.threads.rewrite.attributes import (
     SUPER,
     TYPE,
     WHOLE,
+    WRAPPED,
     class_data_owner,
     class_owners,
     forget_name,
@@ -67,10 +68,12 @@ from bohrbug.runtime.threads.rewrite.attributes import (
 )
 from bohrbug.runtime.threads.rewrite.classes import (
     FOREIGN,
+    IS_WRAPPER,
     class_may_change,
     is_written_in_c,
     look_up,
     order_of,
+    wrapped_by,
 )
 from bohrbug.runtime.threads.rewrite.inspected import Inspecting
 from bohrbug.runtime.threads.rewrite.instance_dicts import (
@@ -179,6 +182,11 @@ def _tell_what_it_stands_for(owner: Any, is_write: bool, place: Place) -> tuple[
         return (owner, is_write) if table.has_state_in_c(type(owner)) else None
     if type(owner) in parts.PARTS:
         return parts.whole_of(owner, place), is_write
+    if IS_WRAPPER[type(owner)]:
+        wrapped = wrapped_by(owner)
+        if wrapped is not owner and families.CONTAINER[type(wrapped)]:
+            tell_whole(wrapped, is_write, place)
+        return None
     if FOREIGN[type(owner)]:
         return families.memory_of(owner), is_write
     if issubclass(type(owner), decimal.Decimal):
@@ -287,6 +295,12 @@ def tell_attribute(owner: Any, name: str, kind: object, is_write: bool, place: P
         halfway.begin(halfway.Telling(owner, _computing, name))
     elif kind is PART_OF_ERROR:
         tell.attribute(errors.stand_in(owner), name, is_write, place)
+    elif kind is WRAPPED:
+        wrapped = wrapped_by(owner)
+        kinds = write_kinds(name) if is_write else read_kinds(name)
+        kind_of_wrapped = SKIP if wrapped is owner else kinds[type(wrapped)]
+        if kind_of_wrapped is not SKIP:
+            tell_attribute(wrapped, name, kind_of_wrapped, is_write, place)
     elif kind is SUPER:
         tell_super_attribute(_class_of_super(owner), _object_of_super(owner), name, place)
     elif kind is PROXY:
