@@ -181,6 +181,7 @@ def test_proxies_are_what_they_stand_for(
 ) -> None:
     result = bohrbug.explore(lambda: use(extension.Proxy, nullcontext()))
     assert result.verdict.kind is VerdictKind.FAILED
+    assert result.races
     result = bohrbug.explore(lambda: use(extension.Proxy, threading.Lock()))
     assert result.verdict.kind is VerdictKind.HOLDS
 
