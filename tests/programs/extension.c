@@ -3,7 +3,7 @@
  * Cells of three of them whose author has named no module: of one that is static, of one that is
  * made as the binding generators for Rust do it, and of one that says nothing at all.  Handles,
  * which are compared by the number that they hold, and can be changed.  A function that remembers
- * its result, and can be a method.  What asks a function when it is first used.  Proxies.  What SWIG makes: it can be referenced weakly, and leaves such
+ * its result, and can be a method.  What asks a function when it is first used.  Proxies, and numbers.  What SWIG makes: it can be referenced weakly, and leaves such
  * references behind. */
 #include <Python.h>
 #include <stddef.h>
@@ -151,6 +151,68 @@ static PyTypeObject RememberedType = {
     .tp_dealloc = forget,
 };
 
+/* What can be combined with numbers, and changed by that. */
+static long
+number_of(PyObject *object)
+{
+    return PyLong_Check(object) ? PyLong_AsLong(object) : ((Cell *)object)->value;
+}
+
+static PyObject *
+add(PyObject *one, PyObject *other)
+{
+    return PyLong_FromLong(number_of(one) + number_of(other));
+}
+
+static PyObject *
+add_in_place(PyObject *self, PyObject *other)
+{
+    ((Cell *)self)->value += number_of(other);
+    return Py_NewRef(self);
+}
+
+static PyObject *
+compare_with_number(PyObject *self, PyObject *other, int how)
+{
+    long one = number_of(self), another = number_of(other);
+    Py_RETURN_RICHCOMPARE(one, another, how);
+}
+
+static PyObject *
+iterate(PyObject *self)
+{
+    PyObject *numbers = Py_BuildValue("(l)", ((Cell *)self)->value);
+    if (numbers == NULL)
+        return NULL;
+    PyObject *iterator = PyObject_GetIter(numbers);
+    Py_DECREF(numbers);
+    return iterator;
+}
+
+static PyObject *
+as_int(PyObject *self)
+{
+    return get(self, NULL);
+}
+
+static PyNumberMethods operators = {
+    .nb_add = add,
+    .nb_inplace_add = add_in_place,
+    .nb_int = as_int,
+};
+
+static PyTypeObject Number = {
+    PyVarObject_HEAD_INIT(NULL, 0)
+    .tp_name = "extension.Number",
+    .tp_basicsize = sizeof(Cell),
+    .tp_flags = Py_TPFLAGS_DEFAULT,
+    .tp_methods = methods,
+    .tp_new = PyType_GenericNew,
+    .tp_as_number = &operators,
+    .tp_richcompare = compare_with_number,
+    .tp_iter = iterate,
+};
+
 /* What is made when it is first asked for: an attribute, an item, or what the class describes. */
 static PyObject *
 attribute(PyObject *self, PyObject *Py_UNUSED(name))
@@ -249,8 +311,12 @@ static struct PyModuleDef module = {
 PyMODINIT_FUNC
 PyInit_extension(void)
 {
-    PyTypeObject *types[] = {&Static, &Handle, &RememberedType, &Lazy, &Proxy, &OfSwig};
-    const char *names[] = {"Static", "Handle", "Remembered", "Lazy", "Proxy", "OfSwig"};
+    PyTypeObject *types[] = {
+        &Static, &Handle, &RememberedType, &Lazy, &Proxy, &Number, &OfSwig,
+    };
+    const char *names[] = {
+        "Static", "Handle", "Remembered", "Lazy", "Proxy", "Number", "OfSwig",
+    };
     PyObject *made = PyModule_Create(&module);
     if (made == NULL)
         return NULL;

@@ -186,6 +186,64 @@ def test_proxies_are_what_they_stand_for(
     assert result.verdict.kind is VerdictKind.HOLDS
 
 
+def _is_odd(number: Any) -> bool:
+    return bool(number == 1)
+
+
+def _plus(number: Any) -> bool:
+    return bool((1 + number) == 2)
+
+
+def _as_int(number: Any) -> bool:
+    return int(number) % 2 == 1
+
+
+def _first(number: Any) -> bool:
+    return next(enumerate(number)) == (0, 1)
+
+
+@pytest.mark.parametrize("is_odd", [_is_odd, _plus, _as_int, _first])
+def test_what_is_combined_with_constants_is_read(
+    extension: ModuleType, is_odd: Callable[[Any], bool]
+) -> None:
+    def test(guard: Guard) -> None:
+        number = extension.Number()
+        seen: list[bool] = []
+
+        def change() -> None:
+            with guard:
+                number.set(1)
+                number.set(2)
+
+        def look() -> None:
+            with guard:
+                seen.append(is_odd(number))
+
+        together(change, look)
+        assert seen == [False]
+
+    assert bohrbug.explore(lambda: test(nullcontext())).verdict.kind is VerdictKind.FAILED
+    assert bohrbug.explore(lambda: test(threading.Lock())).verdict.kind is VerdictKind.HOLDS
+
+
+def test_what_a_constant_is_added_to_in_place_changes(extension: ModuleType) -> None:
+    def test() -> None:
+        number = extension.Number()
+        seen: list[bool] = []
+
+        def change() -> None:
+            own = number
+            own += 1
+
+        def look() -> None:
+            seen.append(int(number) == int(number))
+
+        together(change, look)
+        assert seen == [True]
+
+    assert bohrbug.explore(test).verdict.kind is VerdictKind.FAILED
+
+
 _WITH_SWIG = """
 import importlib.util, sys
 import bohrbug
@@ -233,10 +291,10 @@ for name in sorted(sys.stdlib_module_names):
         importlib.import_module(name)
     except (ImportError, OSError):
         pass
-from bohrbug.runtime.threads.identities import _all_classes
+from bohrbug.runtime.threads.rewrite.classes import all_classes
 from bohrbug.runtime.threads.rewrite.classes import module_of
 module = type.__dict__["__module__"].__get__
-print(*{each.__name__ for each in _all_classes() if module(each) == "builtins" != module_of(each)})
+print(*{each.__name__ for each in all_classes() if module(each) == "builtins" != module_of(each)})
 """
     done = subprocess.run(
         [sys.executable, "-c", script], capture_output=True, text=True, timeout=120, check=True

@@ -14,7 +14,7 @@ from collections.abc import Callable
 
 from bohrbug.accelerator import native
 from bohrbug.runtime.threads.patches import Patches
-from bohrbug.runtime.threads.rewrite.classes import module_of
+from bohrbug.runtime.threads.rewrite.classes import all_classes, module_of
 
 _OWN = frozenset({"bohrbug", "greenlet"})
 """Packages of classes whose objects the program has nothing to do with."""
@@ -31,7 +31,7 @@ class _Identities(Patches):
         """See :class:`Patches`."""
         if native is None or self._are_known:
             return
-        classes = _all_classes()
+        classes = all_classes()
         counted = [each for each in classes if _package(each) not in _OWN]
         native.know_births(counted, classes)
         native.watch_functions()
@@ -39,20 +39,6 @@ class _Identities(Patches):
 
 
 patches = _Identities()
-
-
-def _all_classes() -> list[type]:
-    """All classes that there are."""
-    # By their ids: a metaclass may say what it likes of whether classes are equal.
-    seen = {id(object)}
-    found: list[type] = [object]
-    for class_ in found:
-        subclasses: list[type] = type.__subclasses__(class_)
-        for subclass in subclasses:
-            if id(subclass) not in seen:
-                seen.add(id(subclass))
-                found.append(subclass)
-    return found
 
 
 def _package(class_: type) -> str:

@@ -56,6 +56,7 @@ from bohrbug.runtime.threads.rewrite.delegates import may_be_exchanged
 from bohrbug.runtime.threads.rewrite.functions_table import MADE_AS
 from bohrbug.runtime.threads.rewrite.inspected import Inspecting
 from bohrbug.runtime.threads.rewrite.instance_dicts import KNOWN_DICTS
+from bohrbug.runtime.threads.rewrite.operands import READING
 from bohrbug.runtime.threads.rewrite.place import Place
 from bohrbug.runtime.threads.rewrite.value_users import Collecting, Folding, Looking, User
 
@@ -306,6 +307,10 @@ def _class(callable_: Any, arguments: tuple[Any, ...], place: Place) -> None:
         references.make(callable_, arguments, place)
     elif _is_made_by_unknown_code(callable_):
         _use_unknown(callable_, arguments, place)
+    elif callable_ in READING:
+        for argument in arguments:
+            if FOREIGN[type(argument)]:
+                meanings.tell_whole(argument, False, place)
 
 
 def _look_for_constructor(class_: type, place: Place) -> None:

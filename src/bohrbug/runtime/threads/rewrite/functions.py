@@ -34,6 +34,7 @@ from bohrbug.runtime.threads.rewrite.module_globals import (
     stored_attributes,
     stored_globals,
 )
+from bohrbug.runtime.threads.rewrite.operands import Operands
 from bohrbug.runtime.threads.rewrite.place import Place
 from bohrbug.runtime.threads.rewrite.rewriter import rewrite
 from bohrbug.runtime.threads.rewrite.scope import Scope
@@ -330,6 +331,7 @@ class Rewriter:
             told = (
                 *(self.breakers, self.accesses, attributes.stores_parts_of_functions()),
                 *(bool(attributes.STORED_SPECIAL_METHODS), attributes.is_stored("__bases__")),
+                Operands.are_there(),
             )
             view = self._views[key] = _view_of(namespace, frozenset(names[key]), told)
             self._originals.update((id(made), original) for original, made in view.made.values())

@@ -25,6 +25,7 @@ from bohrbug.runtime.threads.rewrite.attributes import (
 from bohrbug.runtime.threads.rewrite.classes import FOREIGN
 from bohrbug.runtime.threads.rewrite.codec import Instruction, encode_instruction
 from bohrbug.runtime.threads.rewrite.functions_table import reads_items
+from bohrbug.runtime.threads.rewrite.operands import READING, Operands
 from bohrbug.runtime.threads.rewrite.producers import Producer
 from bohrbug.runtime.threads.rewrite.rewriting import Rewriting
 
@@ -215,6 +216,7 @@ def _is_python_global(into: Rewriting, name: str) -> bool:
             and not issubclass(value, type)
             and not reads_items(value)
             and not STORED_SPECIAL_METHODS
+            and not (value in READING and Operands.are_there())
             and not issubclass(value, ReferenceType)
             and not FOREIGN[value]
             and constructors.TELLERS[value] is None

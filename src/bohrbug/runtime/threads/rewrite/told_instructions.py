@@ -25,6 +25,7 @@ from bohrbug.runtime.threads.rewrite.attributes import (
 )
 from bohrbug.runtime.threads.rewrite.codec import Instruction, encode_instruction
 from bohrbug.runtime.threads.rewrite.instruction_table import ARGUMENTS, is_told
+from bohrbug.runtime.threads.rewrite.operands import Operands
 from bohrbug.runtime.threads.rewrite.producers import Producer
 from bohrbug.runtime.threads.rewrite.rewriting import Rewriting
 
@@ -202,7 +203,7 @@ def _compare(into: Rewriting, index: int, instruction: Instruction, stack: Any) 
 
 def _is_scalar(into: Rewriting, producer: Producer | None) -> bool:
     """Whether a value is a constant that containers are combined with by ``*`` only, if at all."""
-    if producer is None or STORED_SPECIAL_METHODS:
+    if producer is None or STORED_SPECIAL_METHODS or Operands.are_there():
         return False
     if opcodes.NAMES[producer[1]] in ("LOAD_SMALL_INT", "LOAD_COMMON_CONSTANT"):
         return True
