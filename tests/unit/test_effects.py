@@ -37,6 +37,7 @@ from bohrbug.model.outcome import UNMET, Uncontrolled
 from bohrbug.report.verdict import one_line_verdict
 from bohrbug.runtime.threads.rewrite import (
     actions,
+    attributes,
     builtins_table,
     c_code,
     functions_table,
@@ -251,6 +252,12 @@ def test_state_of_the_process() -> None:
 
 
 # --- What is in no table
+
+
+@pytest.fixture(autouse=True)
+def nothing_is_stored() -> None:
+    """What the code of other tests stores on classes says nothing of these."""
+    attributes.forget_stored_names()
 
 
 @pytest.fixture
