@@ -9,11 +9,12 @@ block, and then lets the original run, within which nothing is one.
 from __future__ import annotations
 
 import threading
+import warnings
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import thread as executors
 from sys import _getframe
-from types import CodeType
+from types import CodeType, FrameType
 from typing import Any, cast
 
 from bohrbug.accelerator import native
@@ -347,17 +348,26 @@ def _clear(self: Any) -> None:
         task.inside -= 1
 
 
+def _look_at(event: Any, frame: FrameType) -> bool:
+    execution = controlled()
+    if execution is not None and not is_quiet(execution, frame):
+        state = execution.resources.of(event, "Event")
+        place = place_of(frame)
+        execution.perform(IS_SET, state, place)
+        execution.observe(state, place)
+    return event._flag  # type: ignore[no-any-return]
+
+
 @patches.method(_Event, "is_set")
 def _is_set(self: Any) -> bool:
-    execution = controlled()
-    if execution is not None:
-        frame = _getframe(1)
-        if not is_quiet(execution, frame):
-            state = execution.resources.of(self, "Event")
-            place = place_of(frame)
-            execution.perform(IS_SET, state, place)
-            execution.observe(state, place)
-    return self._flag  # type: ignore[no-any-return]
+    return _look_at(self, _getframe(1))
+
+
+@patches.method(_Event, "isSet")
+def _is_set_by_its_old_name(self: Any) -> bool:
+    message = "isSet() is deprecated, use is_set() instead"
+    warnings.warn(message, DeprecationWarning, stacklevel=2)
+    return _look_at(self, _getframe(1))
 
 
 @patches.method(_Event, "wait")

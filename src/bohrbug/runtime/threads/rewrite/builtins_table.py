@@ -402,6 +402,7 @@ _METHODS: dict[type, dict[str, Effect]] = {
         collections.deque, writes=_DEQUE_WRITES, reads="index count", others=_SEQUENCE_EXTENDERS
     ),
     dict: _methods(dict, writes="popitem clear", others=_MAPPING_METHODS),
+    collections.defaultdict: _methods(collections.defaultdict),
     collections.OrderedDict: _methods(
         collections.OrderedDict, writes="popitem clear move_to_end", others=_MAPPING_METHODS
     ),

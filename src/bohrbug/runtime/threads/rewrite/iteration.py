@@ -303,7 +303,8 @@ _GIVING_ITEMS_TO_A_FUNCTION = frozenset(
 def _looks_into_items(iterator: Any, referents: list[Any]) -> bool:
     """Whether an iterator does more with items than to hand them on, in code in C."""
     class_ = table.ITERATOR_TYPES[type(iterator)]
-    if class_ is itertools.chain:
+    if class_ is itertools.chain or class_ is itertools.starmap:
+        # What is in each item is handed on.
         return True
     return class_ in _GIVING_ITEMS_TO_A_FUNCTION and not any(
         type(each) is FunctionType or type(each) is MethodType for each in referents

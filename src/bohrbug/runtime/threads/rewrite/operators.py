@@ -45,6 +45,9 @@ def contains_in(family: object, key: Any, owner: Any, place: Place) -> None:
             by_value.read((owner, key), place)
         elif type(owner) is bytes and families.CONTAINER[type(key)]:
             meanings.tell_whole(key, False, place)
+        elif _CONTAINER[type(owner)]:
+            # It is gone through: the values of a dict, a view of memory.
+            meanings.tell_whole(owner, False, place)
     elif tell.active:
         if family is families.DELEGATED:
             meanings.tell_special_method(owner, "__contains__", (key,), place)

@@ -205,7 +205,8 @@ def _is_plain_object(class_: type) -> bool:
     """Whether objects of a class have attributes that code in C may look at."""
     module = module_of(class_)
     return not (
-        module in KNOWN_MODULES
+        # Those of ``collections`` in Python hold a container each, as those of programs do.
+        (module in KNOWN_MODULES and module != "collections")
         or module.startswith(_MODELLED)
         or issubclass(class_, BaseException)
         or type(look_up(class_, "__setattr__")) is FunctionType
