@@ -7,10 +7,12 @@ import io
 import logging
 import logging.config
 import sys
+import threading
 import unittest
 import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import pytest
 
@@ -238,3 +240,44 @@ def test_the_lock_of_the_library_is_quiet_without_handlers_of_the_program(
     with only(handler) if is_attached else contextlib.nullcontext():
         seen = points(lambda: logging.getLogger("b")) - points(lambda: None)
     assert seen == (2 if is_attached else 0)
+
+
+def _log_to_a_stream(guard: contextlib.AbstractContextManager[Any]) -> None:
+    stream = io.StringIO()
+    logger = logging.Logger("stream")
+    handler = logging.StreamHandler(stream)
+    logger.addHandler(handler)
+    seen: list[str] = []
+
+    def log() -> None:
+        with guard:
+            logger.error("one")
+            logger.error("two")
+
+    def look() -> None:
+        with guard:
+            seen.append(stream.getvalue())
+
+    together(log, look)
+    assert seen != ["one\n"]
+
+
+def test_who_looks_at_the_stream_of_a_handler_may_come_between_two_records() -> None:
+    result = bohrbug.explore(lambda: _log_to_a_stream(contextlib.nullcontext()))
+    assert result.verdict.kind is VerdictKind.FAILED
+    assert result.races
+    result = bohrbug.explore(lambda: _log_to_a_stream(threading.Lock()))
+    assert result.verdict.kind is VerdictKind.HOLDS
+
+
+def test_those_who_log_to_one_stream_do_not_race() -> None:
+    def test() -> None:
+        stream = io.StringIO()
+        logger = logging.Logger("stream")
+        logger.addHandler(logging.StreamHandler(stream))
+        together(lambda: logger.error("one"), lambda: logger.error("two"))
+        assert sorted(stream.getvalue().split()) == ["one", "two"]
+
+    result = bohrbug.explore(test)
+    assert result.verdict.kind is VerdictKind.HOLDS
+    assert not result.races

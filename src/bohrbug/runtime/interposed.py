@@ -190,6 +190,7 @@ ROWS = (
     Row("functools", control="_find_impl"),
     Row("importlib._bootstrap", control="_find_and_load"),
     Row("logging:Handler", control="createLock handle"),
+    Row("logging:StreamHandler", control="emit"),
     Row("multiprocessing.dummy", control="weakref"),
     Row("sys", control="_current_frames unraisablehook"),
     Row("abc", control="update_abstractmethods"),

@@ -16,18 +16,20 @@ import logging
 import sys
 from collections.abc import Callable
 from sys import _getframe
-from types import FunctionType
+from types import BuiltinFunctionType, FunctionType
 from typing import Any
 
 from bohrbug.runtime.threads.captured import Captured
 from bohrbug.runtime.threads.control import controlled, outside_internal_modules
 from bohrbug.runtime.threads.locks import RLock
 from bohrbug.runtime.threads.patches import Patches
+from bohrbug.runtime.threads.rewrite.callables import tell_call
 from bohrbug.runtime.threads.synchronizers import place_of
 
 patches = Patches()
 
 _handle = logging.Handler.handle
+_emit = logging.StreamHandler.emit
 _make_lock = logging.Handler.createLock
 
 
@@ -126,3 +128,14 @@ def _wrapped_handle(self: Any, record: Any) -> Any:
         if _is_of_program(self):
             _lend_module_lock(True)
     return _handle(self, record)
+
+
+@patches.method(logging.StreamHandler, "emit")
+@_instead_of(_emit)
+def _wrapped_emit(self: Any, record: Any) -> None:
+    # The lock of the handler is held: whoever looks at the stream without it races.
+    if controlled() is not None and _is_looked_at(self):
+        write = getattr(self.stream, "write", None)
+        if type(write) is BuiltinFunctionType:
+            tell_call(write, ("",))
+    _emit(self, record)
