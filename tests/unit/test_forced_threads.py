@@ -292,8 +292,13 @@ def test_a_deadlock_of_a_loop_is_told_with_stacks() -> None:
 
     with pytest.raises(forced_loop.Deadlock, match="in wait") as raised:
         forced_loop.ForcedLoop(["main"], patience=0.2).run(lambda: asyncio.run(wait()))
-    # Its thread ends with it, by a "RuntimeError" that nobody is told of.
+    # Its thread ends with it, by a "RuntimeError" that nobody is told of.  The tasks that do so
+    # would be taken for those of the next test.
     loops[0].call_soon_threadsafe(loops[0].stop)
+    end = time.monotonic() + 60.0
+    while not loops[0].is_closed():
+        assert time.monotonic() < end
+        time.sleep(0.01)
     assert "Task main" in str(raised.value)
 
 
