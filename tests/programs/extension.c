@@ -3,7 +3,8 @@
  * Cells of three of them whose author has named no module: of one that is static, of one that is
  * made as the binding generators for Rust do it, and of one that says nothing at all.  Handles,
  * which are compared by the number that they hold, and can be changed.  A function that remembers
- * its result, and can be a method.  What asks a function when it is first used.  Proxies, and numbers.  What SWIG makes: it can be referenced weakly, and leaves such
+ * its result, and can be a method.  What asks a function when it is first used.  Proxies, numbers, and
+ * records in an array.  What SWIG makes: it can be referenced weakly, and leaves such
  * references behind. */
 #include <Python.h>
 #include <stddef.h>
@@ -104,12 +105,12 @@ typedef struct {
 static PyObject *
 remember(PyTypeObject *type, PyObject *arguments, PyObject *Py_UNUSED(keywords))
 {
-    PyObject *function;
-    if (!PyArg_ParseTuple(arguments, "O", &function))
+    PyObject *function = NULL;
+    if (!PyArg_ParseTuple(arguments, "|O", &function))
         return NULL;
     Remembered *made = (Remembered *)type->tp_alloc(type, 0);
     if (made != NULL)
-        made->function = Py_NewRef(function);
+        made->function = Py_XNewRef(function);
     return (PyObject *)made;
 }
 
@@ -244,14 +245,41 @@ static PyTypeObject Lazy = {
 static PyObject *
 wrapped(PyObject *self, void *Py_UNUSED(closure))
 {
-    return Py_NewRef(((Remembered *)self)->function);
+    PyObject *object = ((Remembered *)self)->function;
+    if (object == NULL)
+        PyErr_SetString(PyExc_ValueError, "it stands for nothing yet");
+    return Py_XNewRef(object);
 }
+
+static PyObject *
+attributes_of_wrapped(PyObject *self, void *Py_UNUSED(closure))
+{
+    PyObject *object = wrapped(self, NULL);
+    PyObject *attributes = object == NULL ? NULL : PyObject_GetAttrString(object, "__dict__");
+    Py_XDECREF(object);
+    return attributes;
+}
+
+/* What other proxies do in __init__. */
+static PyObject *
+begin(PyObject *self, PyObject *object)
+{
+    Py_XSETREF(((Remembered *)self)->function, Py_NewRef(object));
+    Py_RETURN_NONE;
+}
+
+static PyMethodDef methods_of_proxies[] = {
+    {"begin", begin, METH_O, NULL},
+    {NULL, NULL, 0, NULL},
+};
 
 static PyObject *
 attribute_of_wrapped(PyObject *self, PyObject *name)
 {
     if (PyUnicode_CompareWithASCIIString(name, "__wrapped__") == 0)
         return wrapped(self, NULL);
+    if (PyUnicode_CompareWithASCIIString(name, "begin") == 0)
+        return PyObject_GenericGetAttr(self, name);
     return PyObject_GetAttr(((Remembered *)self)->function, name);
 }
 
@@ -271,6 +299,7 @@ static PyMappingMethods items_of_wrapped = {.mp_length = length_of_wrapped};
 
 static PyGetSetDef computed[] = {
     {"__wrapped__", wrapped, NULL, NULL, NULL},
+    {"__dict__", attributes_of_wrapped, NULL, NULL, NULL},
     {NULL, NULL, NULL, NULL, NULL},
 };
 
@@ -280,10 +309,69 @@ static PyTypeObject Proxy = {
     .tp_basicsize = sizeof(Remembered),
     .tp_flags = Py_TPFLAGS_DEFAULT,
     .tp_new = remember,
+    .tp_methods = methods_of_proxies,
     .tp_getset = computed,
     .tp_getattro = attribute_of_wrapped,
     .tp_setattro = set_attribute_of_wrapped,
     .tp_as_mapping = &items_of_wrapped,
+    .tp_dealloc = forget,
+};
+
+/* A record in an array, as numpy has them: what it is a view of, and of which kind it is, say two
+ * classes.  Here the array is a cell. */
+static PyObject *
+interface(PyObject *Py_UNUSED(self), void *Py_UNUSED(closure))
+{
+    return PyDict_New();
+}
+
+static PyGetSetDef of_arrays[] = {
+    {"__array_interface__", interface, NULL, NULL, NULL},
+    {NULL, NULL, NULL, NULL, NULL},
+};
+
+static PyTypeObject Generic = {
+    PyVarObject_HEAD_INIT(NULL, 0)
+    .tp_name = "extension.Generic",
+    .tp_basicsize = sizeof(Remembered),
+    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE,
+    .tp_new = remember,
+    .tp_getset = of_arrays,
+    .tp_dealloc = forget,
+};
+
+static PyObject *
+get_in_array(PyObject *self, PyObject *ignored)
+{
+    return get(((Remembered *)self)->function, ignored);
+}
+
+static PyObject *
+set_in_array(PyObject *self, PyObject *value)
+{
+    return set(((Remembered *)self)->function, value);
+}
+
+static PyMethodDef methods_of_records[] = {
+    {"get", get_in_array, METH_NOARGS, NULL},
+    {"set", set_in_array, METH_O, NULL},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyGetSetDef of_records[] = {
+    {"base", wrapped, NULL, NULL, NULL},
+    {NULL, NULL, NULL, NULL, NULL},
+};
+
+static PyTypeObject Record = {
+    PyVarObject_HEAD_INIT(NULL, 0)
+    .tp_name = "extension.Record",
+    .tp_basicsize = sizeof(Remembered),
+    .tp_flags = Py_TPFLAGS_DEFAULT,
+    .tp_base = &Generic,
+    .tp_new = remember,
+    .tp_methods = methods_of_records,
+    .tp_getset = of_records,
     .tp_dealloc = forget,
 };
 
@@ -312,10 +400,10 @@ PyMODINIT_FUNC
 PyInit_extension(void)
 {
     PyTypeObject *types[] = {
-        &Static, &Handle, &RememberedType, &Lazy, &Proxy, &Number, &OfSwig,
+        &Static, &Handle, &RememberedType, &Lazy, &Proxy, &Number, &Record, &OfSwig,
     };
     const char *names[] = {
-        "Static", "Handle", "Remembered", "Lazy", "Proxy", "Number", "OfSwig",
+        "Static", "Handle", "Remembered", "Lazy", "Proxy", "Number", "Record", "OfSwig",
     };
     PyObject *made = PyModule_Create(&module);
     if (made == NULL)

@@ -186,6 +186,34 @@ def test_proxies_are_what_they_stand_for(
     assert result.verdict.kind is VerdictKind.HOLDS
 
 
+def test_a_proxy_may_stand_for_nothing_yet_and_for_what_has_no_attributes(
+    extension: ModuleType,
+) -> None:
+    def test() -> None:
+        def work() -> None:
+            own = extension.Proxy()
+            own.begin([1, 2])
+            assert len(own) == 2
+
+        together(work, work)
+
+    assert bohrbug.explore(test).verdict.kind is VerdictKind.HOLDS
+
+
+def test_records_are_views_of_an_array(extension: ModuleType) -> None:
+    def test() -> None:
+        array = extension.Static()
+
+        def work() -> None:
+            own = extension.Record(array)
+            own.set(own.get() + 1)
+
+        together(work, work)
+        assert array.get() == 2
+
+    assert bohrbug.explore(test).verdict.kind is VerdictKind.FAILED
+
+
 def _is_odd(number: Any) -> bool:
     return bool(number == 1)
 

@@ -139,7 +139,7 @@ static bool is_elf_of_ours(const char *start, size_t length) {
     bool is_ours = false;
     for (size_t i = 0; i < header->e_phnum; i++) {
         size_t at = header->e_phoff + i * header->e_phentsize;
-        if (at + sizeof(Elf64_Phdr) > length) return is_ours;
+        if (at > length || length - at < sizeof(Elf64_Phdr)) return is_ours;
         const Elf64_Phdr *part = (const Elf64_Phdr *)(start + at);
         if (part->p_offset > length || part->p_filesz > length - part->p_offset) continue;
         const char *content = start + part->p_offset;

@@ -1,7 +1,7 @@
 /* The newest version of a function of the C library.
  *
- * Where it has several, the next function by its name alone may be the oldest: glibc 2.35 and earlier ones look it up
- * like that. The oldest one may have other parameters, or another layout of what it is given.
+ * Where it has several, the next function by its name alone may be the oldest: that depends on the version of the
+ * dynamic linker. The oldest one may have other parameters, or another layout of what it is given.
  */
 #ifndef BOHRBUG_NEWEST_H
 #define BOHRBUG_NEWEST_H

@@ -10,12 +10,11 @@ import weakref
 from _thread import _local
 from collections.abc import Callable
 
-from bohrbug.runtime.threads.rewrite.classes import is_foreign, takes_weak_references
+from bohrbug.runtime.threads.rewrite.classes import is_foreign, name_of, takes_weak_references
 
 _mro_of: Callable[[type], tuple[type, ...]] = type.__dict__["__mro__"].__get__
 _namespace_of: Callable[[type], types.MappingProxyType[str, object]]
 _namespace_of = type.__dict__["__dict__"].__get__
-name_of: Callable[[type], str] = type.__dict__["__name__"].__get__
 _flags_of: Callable[[type], int] = type.__dict__["__flags__"].__get__
 module_namespace_of: Callable[[types.ModuleType], dict[str, object]]
 module_namespace_of = vars(types.ModuleType)["__dict__"].__get__

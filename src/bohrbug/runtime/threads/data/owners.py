@@ -13,9 +13,10 @@ from bohrbug.accelerator import with_fast_path
 from bohrbug.model.operation import ResourceId
 from bohrbug.model.site import site_of
 from bohrbug.runtime.threads.data.expressions import accessed_name, holder_name
-from bohrbug.runtime.threads.data.kinds import GLOBALS, Kind, name_of
+from bohrbug.runtime.threads.data.kinds import GLOBALS, Kind
 from bohrbug.runtime.threads.data.places import Place
 from bohrbug.runtime.threads.data.shadows import IdentityKey, Shadow, shown
+from bohrbug.runtime.threads.rewrite.classes import name_of
 from bohrbug.runtime.threads.stacks import is_own
 
 _real_basename = os.path.basename

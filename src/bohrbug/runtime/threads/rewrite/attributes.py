@@ -79,9 +79,6 @@ BY_DESCRIPTOR = "by a descriptor in C"
 
 WRAPPED = "of what is wrapped"
 """An attribute of the object that the owner stands for."""
-OF_WRAPPERS = "_self_"
-"""What the names of attributes begin with that a wrapper has itself."""
-
 PROXY = "proxy"
 """The owner stands for an object that it refers to weakly."""
 
@@ -282,8 +279,8 @@ def instance_dict(owner: Any) -> dict[str, Any] | None:
     get = _DICTS_OF_INSTANCES[type(owner)]
     try:
         namespace = None if get is None else get(owner)
-    except AttributeError:
-        # It stands for an object that has none.
+    except (AttributeError, ValueError):
+        # It stands for an object that has none, or for nothing yet.
         return None
     return namespace if type(namespace) is dict else None
 
@@ -387,6 +384,11 @@ def _is_unknown_descriptor(class_: type) -> bool:
     )
 
 
+def _is_of_wrapped(class_: type, name: str) -> bool:
+    """Whether an attribute that the class has not is one of what its objects stand for."""
+    return IS_WRAPPER[class_] and not name.startswith("_self_")
+
+
 def _may_be_exchanged(class_: type, name: str, method: Any) -> bool:
     """Whether code may store something else where a method is found, and that would be seen."""
     if name not in _stored_names or _is_data_descriptor(method):
@@ -420,7 +422,7 @@ def raw_read_kind(class_: type, name: str) -> str:
     if found is MISSING:
         if name in _new_on_classes and _dictoffset_of(class_) and not FOREIGN[class_]:
             return CLASS_DATA
-        if IS_WRAPPER[class_] and not name.startswith(OF_WRAPPERS):
+        if _is_of_wrapped(class_, name):
             return WRAPPED
         if FOREIGN[class_]:
             # Code in C may find it without a descriptor.
@@ -461,8 +463,7 @@ def raw_write_kind(class_: type, name: str) -> str:
     if name == "__dict__" and found is not MISSING:
         return INSTANCE
     if found is MISSING:
-        is_of_other = IS_WRAPPER[class_] and not name.startswith(OF_WRAPPERS)
-        return WRAPPED if is_of_other else INSTANCE
+        return WRAPPED if _is_of_wrapped(class_, name) else INSTANCE
     return _descriptor_kind(found, name) or INSTANCE
 
 

@@ -48,7 +48,7 @@ from bohrbug.runtime.threads.rewrite.classes import (
     is_written_in_c,
     look_up,
     module_of,
-    namespace_of,
+    name_of,
     order_of,
     remember_class,
 )
@@ -537,7 +537,7 @@ class _Methods(dict[type, dict[str, Effect]]):
         for base in reversed(order_of(class_)):
             effects.update(_METHODS.get(base, {}))
             if is_written_in_c(base):
-                name = (module_of(base), namespace_of(type)["__name__"].__get__(base))
+                name = (module_of(base), name_of(base))
                 effects.update(library_table.METHODS.get(name, {}))
         self[class_] = effects
         remember_class(self, class_)

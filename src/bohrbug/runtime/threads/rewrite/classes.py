@@ -24,7 +24,7 @@ _length = len
 # Reading these through a class could run a metaclass's Python code; hooks must run none.
 _mro_of: Callable[[type], tuple[type, ...] | None] = type.__dict__["__mro__"].__get__
 namespace_of: Callable[[type], MappingProxyType[str, Any]] = type.__dict__["__dict__"].__get__
-_name_of: Callable[[type], str] = type.__dict__["__name__"].__get__
+name_of: Callable[[type], str] = type.__dict__["__name__"].__get__
 _qualname_of: Callable[[type], str] = type.__dict__["__qualname__"].__get__
 _module_of: Callable[[type], Any] = type.__dict__["__module__"].__get__
 
@@ -88,7 +88,7 @@ def takes_weak_references(class_: type) -> bool:
     Those of SWIG say so, but leave references behind that lead nowhere when they die: the next use
     of one, if only to drop it, crashes.
     """
-    return bool(_weakref_offset_of(class_)) and _name_of(class_) != "SwigPyObject"
+    return bool(_weakref_offset_of(class_)) and name_of(class_) != "SwigPyObject"
 
 
 _local_classes: list[tuple[dict[type, Any], type]] = []
@@ -192,7 +192,7 @@ def is_foreign(class_: type) -> bool:
 
 def _is_known(class_: type) -> bool:
     module = module_of(class_)
-    return module in KNOWN_MODULES and (module, _name_of(class_)) not in _PLAIN_OBJECTS
+    return module in KNOWN_MODULES and (module, name_of(class_)) not in _PLAIN_OBJECTS
 
 
 # By identity: a program may put something else there.
@@ -241,7 +241,7 @@ def module_of(class_: type) -> str:
 
 
 def _is_of_interpreter(class_: type) -> bool:
-    is_unnamed = _name_of(class_) in _UNNAMED and not _flags_of(class_) & _HEAP_TYPE
+    is_unnamed = name_of(class_) in _UNNAMED and not _flags_of(class_) & _HEAP_TYPE
     return is_unnamed or id(class_) in _BUILTINS
 
 
@@ -277,7 +277,7 @@ class _IsWrapper(dict[type, bool]):
 
     def __missing__(self, class_: type) -> bool:
         answer = any(
-            _name_of(base) == "ObjectProxy" and is_written_in_c(base) and module_of(base) in _WRAPT
+            name_of(base) == "ObjectProxy" and is_written_in_c(base) and module_of(base) in _WRAPT
             for base in order_of(class_)
         )
         self[class_] = answer

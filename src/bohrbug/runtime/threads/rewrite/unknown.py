@@ -27,6 +27,7 @@ from bohrbug.runtime.threads.rewrite.classes import (
     InC,
     look_up,
     module_of,
+    name_of,
     order_of,
     remember_class,
 )
@@ -81,7 +82,7 @@ class _IsLikeAFunction(dict[type, bool]):
 
     def __missing__(self, class_: type) -> bool:
         answer = look_up(class_, "__code__") is not MISSING or any(
-            (module_of(base), base.__name__) in _LIKE_FUNCTIONS for base in order_of(class_)
+            (module_of(base), name_of(base)) in _LIKE_FUNCTIONS for base in order_of(class_)
         )
         self[class_] = answer
         remember_class(self, class_)
