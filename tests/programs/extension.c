@@ -307,7 +307,7 @@ static PyTypeObject Proxy = {
     PyVarObject_HEAD_INIT(NULL, 0)
     .tp_name = "_wrappers.ObjectProxy",
     .tp_basicsize = sizeof(Remembered),
-    .tp_flags = Py_TPFLAGS_DEFAULT,
+    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE,
     .tp_new = remember,
     .tp_methods = methods_of_proxies,
     .tp_getset = computed,

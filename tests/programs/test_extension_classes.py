@@ -200,6 +200,29 @@ def test_a_proxy_may_stand_for_nothing_yet_and_for_what_has_no_attributes(
     assert bohrbug.explore(test).verdict.kind is VerdictKind.HOLDS
 
 
+def test_no_code_is_called_to_find_out_what_a_proxy_stands_for(extension: ModuleType) -> None:
+    asked: list[int] = []
+
+    class Telling(extension.Proxy):  # type: ignore[name-defined, misc]
+        @property
+        def __wrapped__(self) -> object:
+            asked.append(1)
+            raise AssertionError
+
+    def test() -> None:
+        account = _Account()
+
+        def work() -> None:
+            own = Telling(account)
+            own.balance = own.balance + 1
+
+        together(work, work)
+        assert account.balance == 2
+
+    assert bohrbug.explore(test).verdict.kind is VerdictKind.FAILED
+    assert not asked
+
+
 def test_records_are_views_of_an_array(extension: ModuleType) -> None:
     def test() -> None:
         array = extension.Static()

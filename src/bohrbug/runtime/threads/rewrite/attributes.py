@@ -35,7 +35,6 @@ from typing import Any
 from bohrbug.runtime.threads.rewrite import classes
 from bohrbug.runtime.threads.rewrite.classes import (
     FOREIGN,
-    IS_WRAPPER,
     MISSING,
     class_may_change,
     forget_all_local_classes,
@@ -49,6 +48,7 @@ from bohrbug.runtime.threads.rewrite.errors import PARTS
 from bohrbug.runtime.threads.rewrite.inspected import INSPECTED, STORED
 from bohrbug.runtime.threads.rewrite.lives import PROXIES
 from bohrbug.runtime.threads.rewrite.memory import DATA
+from bohrbug.runtime.threads.rewrite.wrappers import is_of_wrapped
 
 SKIP = "skip"
 """Not an access to data."""
@@ -384,11 +384,6 @@ def _is_unknown_descriptor(class_: type) -> bool:
     )
 
 
-def _is_of_wrapped(class_: type, name: str) -> bool:
-    """Whether an attribute that the class has not is one of what its objects stand for."""
-    return IS_WRAPPER[class_] and not name.startswith("_self_")
-
-
 def _may_be_exchanged(class_: type, name: str, method: Any) -> bool:
     """Whether code may store something else where a method is found, and that would be seen."""
     if name not in _stored_names or _is_data_descriptor(method):
@@ -422,7 +417,7 @@ def raw_read_kind(class_: type, name: str) -> str:
     if found is MISSING:
         if name in _new_on_classes and _dictoffset_of(class_) and not FOREIGN[class_]:
             return CLASS_DATA
-        if _is_of_wrapped(class_, name):
+        if is_of_wrapped(class_, name):
             return WRAPPED
         if FOREIGN[class_]:
             # Code in C may find it without a descriptor.
@@ -463,7 +458,7 @@ def raw_write_kind(class_: type, name: str) -> str:
     if name == "__dict__" and found is not MISSING:
         return INSTANCE
     if found is MISSING:
-        return WRAPPED if _is_of_wrapped(class_, name) else INSTANCE
+        return WRAPPED if is_of_wrapped(class_, name) else INSTANCE
     return _descriptor_kind(found, name) or INSTANCE
 
 

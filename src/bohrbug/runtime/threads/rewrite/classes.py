@@ -272,31 +272,6 @@ FOREIGN = _IsForeign()
 """By class, see :class:`_IsForeign`."""
 
 
-class _IsWrapper(dict[type, bool]):
-    """Whether objects of a class stand for others, as those of ``wrapt.ObjectProxy`` do."""
-
-    def __missing__(self, class_: type) -> bool:
-        answer = any(
-            name_of(base) == "ObjectProxy" and is_written_in_c(base) and module_of(base) in _WRAPT
-            for base in order_of(class_)
-        )
-        self[class_] = answer
-        remember_class(self, class_)
-        return answer
-
-
-_WRAPT = frozenset({"_wrappers", "wrapt._wrappers"})
-IS_WRAPPER = _IsWrapper()
-
-
-def wrapped_by(wrapper: Any) -> Any:
-    """What an object stands for whose class :data:`IS_WRAPPER`; itself if that is nothing yet."""
-    try:
-        return look_up(type(wrapper), "__wrapped__").__get__(wrapper)
-    except (AttributeError, ValueError):
-        return wrapper
-
-
 class InC(dict[type, type]):
     """By class: the one in C whose methods its objects have, be it by a class in Python in between.
 
@@ -328,6 +303,5 @@ _all_in_c: list[InC] = []
 
 def forget_classes() -> None:
     """Let go of all classes that were looked at."""
-    IS_WRAPPER.clear()
     for in_c in _all_in_c:
         in_c.clear()

@@ -27,6 +27,7 @@ from bohrbug.runtime.threads.rewrite import (
     themselves,
     unknown,
     with_statements,
+    wrappers,
 )
 from bohrbug.runtime.threads.rewrite.hooks import Globals
 from bohrbug.runtime.threads.rewrite.module_globals import (
@@ -290,6 +291,7 @@ class Rewriter:
         given_back.forget_classes()
         themselves.forget_classes()
         with_statements.forget_classes()
+        wrappers.forget_classes()
         classes.forget_classes()
 
     def places(self) -> list[Place]:

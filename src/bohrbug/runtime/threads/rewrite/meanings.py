@@ -68,12 +68,10 @@ from bohrbug.runtime.threads.rewrite.attributes import (
 )
 from bohrbug.runtime.threads.rewrite.classes import (
     FOREIGN,
-    IS_WRAPPER,
     class_may_change,
     is_written_in_c,
     look_up,
     order_of,
-    wrapped_by,
 )
 from bohrbug.runtime.threads.rewrite.inspected import Inspecting
 from bohrbug.runtime.threads.rewrite.instance_dicts import (
@@ -84,6 +82,7 @@ from bohrbug.runtime.threads.rewrite.instance_dicts import (
 from bohrbug.runtime.threads.rewrite.mappings import behind_mapping
 from bohrbug.runtime.threads.rewrite.place import Place
 from bohrbug.runtime.threads.rewrite.themselves import ONLY_THEMSELVES
+from bohrbug.runtime.threads.rewrite.wrappers import UNWRAPPING, wrapped_by
 
 # A test may put something else in the place of the builtin.
 _length = len
@@ -182,7 +181,7 @@ def _tell_what_it_stands_for(owner: Any, is_write: bool, place: Place) -> tuple[
         return (owner, is_write) if table.has_state_in_c(type(owner)) else None
     if type(owner) in parts.PARTS:
         return parts.whole_of(owner, place), is_write
-    if IS_WRAPPER[type(owner)]:
+    if UNWRAPPING[type(owner)] is not None:
         wrapped = wrapped_by(owner)
         if wrapped is not owner and families.CONTAINER[type(wrapped)]:
             tell_whole(wrapped, is_write, place)
