@@ -189,6 +189,7 @@ ROWS = (
     Row("builtins", control="exec eval"),
     Row("functools", control="_find_impl"),
     Row("importlib._bootstrap", control="_find_and_load"),
+    Row("logging:Logger", control="isEnabledFor"),
     Row("logging:Handler", control="createLock handle"),
     Row("logging:StreamHandler", control="emit"),
     Row("multiprocessing.dummy", control="weakref"),

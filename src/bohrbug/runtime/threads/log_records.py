@@ -12,6 +12,7 @@ such a handler, the lock of the module is the program's, too.
 
 from __future__ import annotations
 
+import atexit
 import logging
 import sys
 from collections.abc import Callable
@@ -21,7 +22,7 @@ from typing import Any
 
 from bohrbug.runtime.threads.captured import Captured
 from bohrbug.runtime.threads.control import controlled, outside_internal_modules
-from bohrbug.runtime.threads.locks import RLock
+from bohrbug.runtime.threads.locks import RealRLock, RLock
 from bohrbug.runtime.threads.patches import Patches
 from bohrbug.runtime.threads.rewrite.callables import tell_call
 from bohrbug.runtime.threads.synchronizers import place_of
@@ -30,6 +31,8 @@ patches = Patches()
 
 _handle = logging.Handler.handle
 _emit = logging.StreamHandler.emit
+_disabled_up_to = vars(logging.Manager)["disable"].fget
+_is_enabled_for = logging.Logger.isEnabledFor
 _make_lock = logging.Handler.createLock
 
 
@@ -63,6 +66,13 @@ def _lend_module_lock(is_lent: bool) -> None:
     lock = _logging.get("_lock")
     if isinstance(lock, RLock):
         lock._internal = not is_lent
+
+
+@atexit.register
+def _give_back_module_lock() -> None:
+    """Handlers may outlive this module, and take the lock when they die."""
+    if isinstance(_logging.get("_lock"), RLock):
+        _logging["_lock"] = RealRLock()
 
 
 def _is_of_program(handler: logging.Handler) -> bool:
@@ -105,6 +115,19 @@ def _instead_of(original: Any) -> Callable[[Callable[..., Any]], Callable[..., A
         return FunctionType(code, {**globals(), "__name__": "logging"}, original.__name__)
 
     return looking_alike
+
+
+@patches.method(logging.Logger, "isEnabledFor")
+@_instead_of(_is_enabled_for)
+def _wrapped_is_enabled_for(self: Any, level: Any) -> Any:
+    execution = controlled()
+    if execution is not None and not execution.is_alone():
+        # The library keeps the answer, and so does not always look at what it depends on.
+        tell_call(getattr, (self, "disabled"))
+        # These are rewritten, and tell for themselves.
+        _disabled_up_to(self.manager)
+        logging.Logger.getEffectiveLevel(self)
+    return _is_enabled_for(self, level)
 
 
 @patches.method(logging.Handler, "createLock")

@@ -217,6 +217,12 @@ _NO_OBJECTS = "abc.update_abstractmethods as called while no other task makes ob
 patches.add(abc, "update_abstractmethods", _update_abstractmethods)
 
 _THREADING = vars(threading)
+_GETTERS = (threading.Thread.getName.__code__, threading.Thread.isDaemon.__code__)
+"""What the program calls to read a property."""
+
+
+def _is_of_library(frame: Any) -> bool:
+    return frame.f_globals is _THREADING and frame.f_code not in _GETTERS
 
 
 def _point_at(name: str, kind: Kind, frame: Any) -> None:
@@ -227,7 +233,7 @@ def _point_at(name: str, kind: Kind, frame: Any) -> None:
     if kind is SET:
         # From the next execution on, reading one is an operation, too.
         execution.namespaces.add(("Thread", name))
-    elif ("Thread", name) not in execution.namespaces or frame.f_globals is _THREADING:
+    elif ("Thread", name) not in execution.namespaces or _is_of_library(frame):
         return
     label = f"{name}s of threads"
     state = execution.resources.state_named(label, label, name)

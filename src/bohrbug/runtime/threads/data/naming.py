@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from bohrbug.model.operation import ResourceId
+from bohrbug.runtime.threads.data.kinds import GLOBALS
 from bohrbug.runtime.threads.data.shadows import Shadow
 from bohrbug.runtime.threads.rewrite.classes import module_of
 
@@ -31,10 +32,10 @@ def names_of(shadow: Shadow, namespaces: set[object]) -> Names:
     owner = shadow.owner
     resource = shadow.resource_id
     target = owner.target()
-    if type(target) is dict and "__builtins__" in target:
-        # A global: the container is a module, which is never used as a whole.
-        name = dict.get(target, "__name__")
-        key: object = ("globals", name if type(name) is str else id(target))
+    if owner.kind is GLOBALS:
+        # A dict that code is executed in has no name, and need not be there in each execution.
+        name = None if target is None else dict.get(target, "__name__")
+        key: object = ("globals", name if type(name) is str else "")
     elif shadow.is_item:
         container = shadow.container
         return resource, None if container is None else container.resource_id, shadow

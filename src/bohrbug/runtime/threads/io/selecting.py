@@ -32,6 +32,7 @@ from bohrbug.runtime.threads.io.waiting import (
     watched_by,
 )
 from bohrbug.runtime.threads.recording import effect
+from bohrbug.runtime.threads.rewrite.callables import tell_consumed
 from bohrbug.runtime.threads.synchronizers import place_of
 
 
@@ -113,6 +114,8 @@ def _select(rlist: Any, wlist: Any, xlist: Any, timeout: Any = None, /) -> Any:
         return real_select(rlist, wlist, xlist, timeout)
     if timeout is not None and timeout < 0:
         return real_select(rlist, wlist, xlist, timeout)
+    for files in (rlist, wlist, xlist):
+        tell_consumed(files, "select.select", in_any_order=True)
     lists = (list(rlist), list(wlist), list(xlist))
     try:
         # Once, and here: ``fileno`` may be code of the program, which takes locks.
@@ -282,6 +285,9 @@ def _wrap_selector(cls: Any) -> None:
             looked_for_work(execution, self)
         elif isinstance(poller := getattr(self, "_selector", None), _SharedPoller):
             poller._point(INSPECT, _getframe(1))
+        elif isinstance(self, selectors.SelectSelector):
+            for files in (self._readers, self._writers):  # type: ignore[attr-defined]
+                tell_consumed(files, "select.select", in_any_order=True)
 
         def look() -> Any:
             # The scheduler calls this on behalf of whoever waits.

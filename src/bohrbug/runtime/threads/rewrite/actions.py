@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import mmap
 import sys
+import warnings
 from collections.abc import Callable, Iterable
 from types import FunctionType, ModuleType
 from typing import Any
@@ -25,6 +26,7 @@ from bohrbug.runtime.threads.rewrite import (
     unknown,
 )
 from bohrbug.runtime.threads.rewrite.attributes import (
+    instance_dict,
     is_stored,
     note_stored,
     read_kinds,
@@ -110,8 +112,20 @@ def _check_registered(owner: Any, arguments: tuple[Any, ...], place: Place) -> N
 
 
 def _read_names(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
-    if not issubclass(type(owner), type | ModuleType):
+    if issubclass(type(owner), ModuleType):
+        tell.whole(instance_dict(owner), False, place)
+    elif not issubclass(type(owner), type):
         meanings.tell_attributes(owner, False, place)
+
+
+def _warn(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
+    tell.in_one_step(place, _tell_warning, place)
+
+
+def _tell_warning(place: Place) -> None:
+    tell.item(vars(warnings), "filters", False, place)
+    if families.CONTAINER[type(warnings.filters)]:
+        meanings.tell_whole(warnings.filters, False, place)
 
 
 def _set_traceback(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
@@ -288,6 +302,7 @@ ACTIONS: dict[str, Callable[[Any, tuple[Any, ...], Place], None]] = {
     effects.REGISTER: _register,
     effects.CHECK_REGISTERED: _check_registered,
     effects.READ_NAMES: _read_names,
+    effects.WARN: _warn,
     effects.SET_TRACEBACK: _set_traceback,
     effects.LOOK_AT_CLASS: _look_at_class,
     effects.LOOK_AT_BASES: _look_at_bases,

@@ -7,6 +7,8 @@ instance's own attributes, then other attributes of the class.
 from __future__ import annotations
 
 import _thread
+import array
+import collections
 import ctypes
 import enum
 import functools
@@ -86,7 +88,10 @@ SUPER = "super"
 """The owner is what ``super()`` gives, before Python 3.12."""
 
 WHOLE = "whole"
-"""A part of the owner, which is read and changed as a whole: a generator, a stream."""
+"""A part of the owner, which is read and changed as a whole, such as a generator."""
+
+OF_STREAM = "of a stream"
+"""What a stream says of itself, see :func:`.files.look_at_stream`."""
 
 MEMORY = "memory"
 """A part of the memory of a ``ctypes`` object."""
@@ -94,8 +99,8 @@ MEMORY = "memory"
 OF_CLASS = {SKIP: "of class: skip", CLASS_DATA: "of class: class data"}
 """Attributes that the class has, where objects change their classes; by what they are else."""
 
-IN_DICT = "in a dict that may be exchanged"
-"""An instance's attribute where some code stores ``__dict__``: of the dict, not of the object."""
+IN_DICT = "in a dict of its own"
+"""An instance's attribute, told of the dict and not of the object, see :func:`is_in_dict`."""
 
 _METHODS = (
     FunctionType,
@@ -238,7 +243,10 @@ if _ARE_ANNOTATIONS_COMPUTED:
     COMPUTED_BY_C["__annotations__"] = (FunctionType,)
 
 
-_CLOSABLE = (io.IOBase, io.StringIO, io.BytesIO, mmap.mmap)
+_STREAM: type = io.IOBase.__mro__[1]
+"""The base in C of all streams."""
+_OF_STREAM = names("closed newlines encoding errors line_buffering write_through")
+"""What closing or reading a stream changes, or setting it up anew."""
 
 
 class _Structure(ctypes.Structure):
@@ -299,7 +307,7 @@ def class_owners(class_: type, name: str) -> tuple[type, ...]:
     Only this one, if no code is known to store such attributes.
     """
     found = class_data_owner(class_, name)
-    if name not in _stored_names or issubclass(type(class_), enum.EnumMeta):
+    if name not in _stored_names:
         return () if found is None else (found,)
     asked: list[type] = []
     for base in order_of(class_):
@@ -318,7 +326,8 @@ def class_data_owner(class_: type, name: str, behind: type | None = None) -> typ
         name: the attribute.
         behind: search only what comes after this class, as ``super`` does.
     """
-    if issubclass(type(class_), enum.EnumMeta):
+    if issubclass(type(class_), enum.EnumMeta) and name not in _stored_names:
+        # Its members, which are there to stay.
         return None
     order = order_of(class_)
     if behind is not None:
@@ -340,7 +349,12 @@ def instance_has(owner: Any, name: str) -> bool:
 def _descriptor_kind(found: Any, name: str) -> str | None:
     """What a data descriptor on the class makes of an attribute; ``None`` if it is none."""
     class_ = type(found)
+    is_of_c = class_ in (MemberDescriptorType, GetSetDescriptorType)
+    if is_of_c and name in _OF_STREAM and issubclass(found.__objclass__, _STREAM):
+        return OF_STREAM
     if class_ is MemberDescriptorType:
+        if found.__objclass__ is functools.partial:
+            return WHOLE
         if found.__objclass__ in (GeneratorType, CoroutineType, AsyncGeneratorType):
             return WHOLE if name[:2] in ("gi", "cr", "ag") else SKIP
         if issubclass(found.__objclass__, BaseException):
@@ -353,7 +367,7 @@ def _descriptor_kind(found: Any, name: str) -> str | None:
             return SKIP if name[0] == "_" else MEMORY
         if found.__objclass__ in (GeneratorType, CoroutineType, AsyncGeneratorType):
             return WHOLE if name[:2] in ("gi", "cr", "ag") else SKIP
-        if name == "closed" and issubclass(found.__objclass__, _CLOSABLE):
+        if name == "closed" and found.__objclass__ is mmap.mmap:
             return WHOLE
         if found.__objclass__ is memoryview:
             # None of them can be read once the view is released.
@@ -462,13 +476,27 @@ def raw_write_kind(class_: type, name: str) -> str:
     return _descriptor_kind(found, name) or INSTANCE
 
 
-def is_in_dict(class_: type, name: str) -> bool:
-    """Whether an instance's attribute is in a dict that some code may exchange for another."""
+_CONTAINERS = (dict, list, set, collections.deque, bytearray, array.array)
+
+
+def has_dict_apart(class_: type) -> bool:
+    """Whether the ``__dict__`` of an instance is an object of its own, to whoever looks at it.
+
+    Some code may exchange it for another; or it is that of a container, the whole of which is
+    something else: its items.
+    """
     return (
-        is_stored("__dict__")
-        and name != "__dict__"
+        (is_stored("__dict__") or issubclass(class_, _CONTAINERS))
         and bool(_dictoffset_of(class_))
         and not FOREIGN[class_]
+    )
+
+
+def is_in_dict(class_: type, name: str) -> bool:
+    """Whether an instance's attribute is an item of a dict that is an object of its own."""
+    return (
+        name != "__dict__"
+        and has_dict_apart(class_)
         and type(look_up(class_, name)) not in (MemberDescriptorType, GetSetDescriptorType)
     )
 

@@ -12,15 +12,13 @@ import sys
 from collections.abc import Callable
 from functools import partial
 from io import (
-    BufferedIOBase,
     BufferedRandom,
     BufferedReader,
     BufferedWriter,
     BytesIO,
     FileIO,
-    RawIOBase,
+    IOBase,
     StringIO,
-    TextIOBase,
     TextIOWrapper,
 )
 from pathlib import PurePath
@@ -50,6 +48,7 @@ _readlink = os.readlink
 _normalise: Callable[[str], str] = getattr(os.path, "_path_normpath", os.path.normpath)
 _encoding = sys.getfilesystemencoding()
 _WRITING_FLAGS = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC
+_STREAM: type = IOBase.__mro__[1]
 _BUFFERED = (BufferedReader, BufferedWriter, BufferedRandom)
 _IN_MEMORY = (BytesIO, StringIO)
 _ASKED = ("buffer", "raw", "name", "closed", "closefd", "fileno", "writable")
@@ -307,6 +306,26 @@ def _tell_closed_stream(owner: Any, place: Place) -> None:
         descriptors.use_state(_number_of(inner), True, place)
 
 
+def look_at_stream(owner: Any, place: Place) -> None:
+    """A stream is asked whether it is closed, or how it is set up."""
+    tell.in_one_step(place, _tell_look_at_stream, owner, place)
+
+
+def _look_at_stream(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
+    look_at_stream(owner, place)
+
+
+def _tell_look_at_stream(owner: Any, place: Place) -> None:
+    inner = _innermost(owner)
+    if _is_apart_from_files(inner):
+        tell.whole(inner, False, place)
+    else:
+        tell.whole(owner, False, place)
+        # What it works on may have been closed by itself.
+        if _STREAM_TYPES[type(inner)] is FileIO and not inner.closed:
+            descriptors.use_state(_number_of(inner), False, place)
+
+
 def _number_of(stream: Any) -> int:
     """The descriptor of a stream, which is closed together with it."""
     number: int = stream.fileno()
@@ -323,7 +342,7 @@ def _is_closed(stream: ref[FileIO]) -> bool:
 def _use_stream(owner: Any, is_write: bool | None, place: Place) -> None:
     """Where the stream is in its file, and whether it is open, is one variable."""
     inner = _innermost(owner)
-    if _STREAM_TYPES[type(inner)] in _IN_MEMORY or _is_made_by_hand(inner):
+    if _is_apart_from_files(inner):
         # What it leads to, such as a socket, is controlled; the buffers over it are one variable.
         tell.whole(inner, True, place)
     elif _name_of(owner) is not None:
@@ -339,10 +358,13 @@ def _use_stream(owner: Any, is_write: bool | None, place: Place) -> None:
                 descriptors.use_file(number, bool(is_write) or may_write_out, place)
 
 
-def _is_made_by_hand(stream: Any) -> bool:
-    """Whether a stream is over something else than a file, such as a socket or what unpacks one."""
+def _is_apart_from_files(stream: Any) -> bool:
+    """Whether a stream is over something else than a file.
+
+    Over memory, a socket, or what unpacks a file.
+    """
     class_ = _STREAM_TYPES[type(stream)]
-    return class_ is not FileIO and issubclass(class_, RawIOBase | BufferedIOBase | TextIOBase)
+    return class_ is not FileIO and issubclass(class_, _STREAM)
 
 
 _states: dict[str, Named] = {}
@@ -399,5 +421,6 @@ ACTIONS: dict[str, Callable[[Any, tuple[Any, ...], Place], None]] = {
     effects.USE_STREAM: _move_in_stream,
     effects.LOOK_IN_STREAM: _look_in_stream,
     effects.CLOSE_STREAM: _close_stream,
+    effects.LOOK_AT_STREAM: _look_at_stream,
     **descriptors.ACTIONS,
 }

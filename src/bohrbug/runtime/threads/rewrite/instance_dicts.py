@@ -8,7 +8,7 @@ from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
-from bohrbug.runtime.threads.rewrite.attributes import instance_dict, is_stored
+from bohrbug.runtime.threads.rewrite.attributes import has_dict_apart, instance_dict
 from bohrbug.runtime.threads.rewrite.classes import namespace_of
 
 # A test may put something else in the place of the builtin.
@@ -80,6 +80,7 @@ def owner_of_dict(namespace: dict[Any, Any]) -> Any:
     owner = reference()
     if owner is not None and _namespace(owner) is namespace:
         # One that may be exchanged, or be several objects', stands for itself.
-        return owner if issubclass(type(owner), type) or not is_stored("__dict__") else None
+        is_class = issubclass(type(owner), type)
+        return owner if is_class or not has_dict_apart(type(owner)) else None
     del KNOWN_DICTS[id(namespace)]
     return None

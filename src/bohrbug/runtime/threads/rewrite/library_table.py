@@ -14,8 +14,10 @@ from bohrbug.runtime.threads.rewrite.classes import names
 from bohrbug.runtime.threads.rewrite.effects import (
     CHANGE_FUTURE,
     CHECK_REGISTERED,
+    CLOSE_STREAM,
     HELD,
     LOOK_AT_FUTURE,
+    LOOK_AT_STREAM,
     NOTHING,
     PICKLE,
     READ,
@@ -26,6 +28,7 @@ from bohrbug.runtime.threads.rewrite.effects import (
     REGISTER,
     USE,
     USE_STATE,
+    WARN,
     WRITE,
     WRITE_BUFFER,
     WRITE_STATE,
@@ -66,7 +69,12 @@ UMASK = "the umask"
 _STATES = {
     "_csv": (
         ("csv's limit of fields", "", "field_size_limit", ""),
-        ("csv's dialects", "register_dialect unregister_dialect", "", "get_dialect list_dialects"),
+        (
+            "csv's dialects",
+            "register_dialect unregister_dialect",
+            "",
+            "get_dialect list_dialects reader writer",
+        ),
     ),
     "sys": (
         ("the recursion limit", "setrecursionlimit", "", "getrecursionlimit"),
@@ -105,6 +113,7 @@ _FUNCTIONS = {
         Effect(READ_ALL),
     ),
     **dict.fromkeys((("_pickle", "dump"), ("_pickle", "dumps")), Effect(PICKLE)),
+    **dict.fromkeys((("_warnings", "warn"), ("_warnings", "warn_explicit")), Effect(WARN)),
     ("_abc", "_abc_register"): Effect(REGISTER, (), True),
     **dict.fromkeys(
         (("_abc", "_abc_instancecheck"), ("_abc", "_abc_subclasscheck")),
@@ -183,6 +192,14 @@ METHODS: dict[tuple[str, str], dict[str, Effect]] = {
     ),
     ("_ssl", "MemoryBIO"): _methods("read write write_eof"),
     ("sqlite3", "Blob"): _methods("read write seek tell close __exit__"),
+    # What classes in Python derive from.
+    ("_io", "_IOBase"): {
+        **dict.fromkeys(names("close __exit__"), Effect(CLOSE_STREAM)),
+        **dict.fromkeys(
+            names("_checkClosed _checkReadable _checkWritable _checkSeekable __enter__"),
+            Effect(LOOK_AT_STREAM),
+        ),
+    },
     ("_io", "IncrementalNewlineDecoder"): _methods("decode setstate reset getstate"),
     ("_io", "BufferedRWPair"): _methods("read peek read1 readinto readinto1 write flush close"),
     ("_random", "Random"): _methods("random seed setstate getrandbits", "getstate"),
@@ -199,7 +216,10 @@ METHODS: dict[tuple[str, str], dict[str, Effect]] = {
         "get getchildren items iter iterfind itertext keys makeelement",
         **dict.fromkeys(("find", "findall", "findtext"), Effect(READ_PARTS)),
     ),
-    ("xml.etree.ElementTree", "TreeBuilder"): _methods("start end data close comment pi"),
+    # It puts events into the queue of an ``XMLPullParser``.
+    ("xml.etree.ElementTree", "TreeBuilder"): dict.fromkeys(
+        names("start end data close comment pi"), Effect(WRITE, (0, 1), calls_back=True, calls=HELD)
+    ),
     ("xml.etree.ElementTree", "XMLParser"): dict.fromkeys(
         ("feed", "close", "flush"), Effect(WRITE, (0, 1), calls_back=True, calls=HELD)
     ),

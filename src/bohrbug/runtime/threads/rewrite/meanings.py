@@ -29,6 +29,7 @@ from bohrbug.runtime.threads.rewrite import (
     delegates,
     errors,
     families,
+    files,
     halfway,
     lives,
     memory,
@@ -47,6 +48,7 @@ from bohrbug.runtime.threads.rewrite.attributes import (
     MEMORY,
     MODULE,
     OF_CLASS,
+    OF_STREAM,
     PART_OF_ERROR,
     PRIMITIVE,
     PROXY,
@@ -58,6 +60,7 @@ from bohrbug.runtime.threads.rewrite.attributes import (
     class_data_owner,
     class_owners,
     forget_name,
+    has_dict_apart,
     instance_dict,
     instance_has,
     is_in_dict,
@@ -254,6 +257,8 @@ def tell_attribute(owner: Any, name: str, kind: object, is_write: bool, place: P
             is_write or type(namespace.get(name)) not in table.CODE_TYPES or is_stored(name)
         ):
             tell.item(namespace, name, is_write, place)
+        if namespace is not None and is_stored("__getattr__") and name not in namespace:
+            tell.item(namespace, "__getattr__", False, place)
     elif kind is TYPE:
         if is_write:
             note_new_on_class(owner, name)
@@ -284,6 +289,8 @@ def tell_attribute(owner: Any, name: str, kind: object, is_write: bool, place: P
         if type(owner) is mmap.mmap:
             owner = behind_mapping(owner)
         tell.whole(owner, is_write, place)
+    elif kind is OF_STREAM:
+        files.look_at_stream(owner, place)
     elif kind is COMPUTED:
         # Reading it computes it, unless that was done before; by a function that others may enter.
         tell.attribute(owner, name, True, place)
@@ -354,7 +361,8 @@ def _tell_instance(owner: Any, name: str, is_write: bool, place: Place) -> None:
     else:
         # Reports call the step by what comes first.
         tell.item(namespace, name, is_write, place)
-        tell.attribute(owner, "__dict__", False, place)
+        if is_stored("__dict__"):
+            tell.attribute(owner, "__dict__", False, place)
 
 
 def get_dict(owner: Any, place: Place) -> None:
@@ -435,7 +443,24 @@ def look_for_special_method(class_: type, special: str, place: Place) -> None:
 
 
 def tell_attributes(owner: Any, is_write: bool, place: Place) -> None:
-    """All attributes of an object, or all that is in it, whatever its special methods say."""
+    """All attributes of an object, and all that is in it, whatever its special methods say."""
+    namespace = instance_dict(owner) if has_dict_apart(type(owner)) else None
+    if namespace is None:
+        _tell_content(owner, is_write, place)
+    else:
+        tell.in_one_step(place, _tell_content_and_dict, owner, namespace, is_write, place)
+
+
+def _tell_content_and_dict(
+    owner: Any, namespace: dict[str, Any], is_write: bool, place: Place
+) -> None:
+    _tell_content(owner, is_write, place)
+    tell.whole(namespace, is_write, place)
+    if is_stored("__dict__"):
+        tell.attribute(owner, "__dict__", False, place)
+
+
+def _tell_content(owner: Any, is_write: bool, place: Place) -> None:
     if delegates.DELEGATES[type(owner)] and not table.has_state_in_c(type(owner)):
         tell.whole(owner, is_write, place)
     else:

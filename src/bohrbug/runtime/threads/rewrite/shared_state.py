@@ -19,6 +19,14 @@ _ITERATORS = (
     else ""
 )
 
+_OF_CALLS = ("called_once", "called_with", "called_once_with", "any_call", "has_calls")
+_ASSERTIONS = " ".join(
+    [f"NonCallableMock.assert_{name}" for name in (*_OF_CALLS, "not_called", "called")]
+    + [f"AsyncMockMixin.assert_{name.replace('call', 'await')}" for name in _OF_CALLS]
+    + ["AsyncMockMixin.assert_awaited", "AsyncMockMixin.assert_not_awaited"]
+)
+"""Methods of mocks that look at how they were called, or awaited."""
+
 _BY_MODULE = {
     # Whether what a predicate of the program gives back is true; how iterators are shared.
     "threading": f"Condition.wait_for{_ITERATORS}",
@@ -32,15 +40,16 @@ _BY_MODULE = {
     " Filterer.filter"
     " Handler.format Formatter.format Formatter.formatTime Formatter.formatMessage"
     " Formatter.usesTime PercentStyle._format StrFormatStyle._format StringTemplateStyle._format"
-    " addLevelName getLevelName"
-    " setLogRecordFactory setLoggerClass disable Manager.getLogger",
+    " Handler.get_name Handler.set_name addLevelName getLevelName getLevelNamesMapping"
+    " setLogRecordFactory setLoggerClass disable Manager.disable Manager.getLogger",
     "logging.handlers": "RotatingFileHandler.doRollover TimedRotatingFileHandler.doRollover"
     " BaseRotatingHandler.rotate WatchedFileHandler.reopenIfNeeded BufferingHandler.emit"
     " BufferingHandler.shouldFlush BufferingHandler.flush"
     " MemoryHandler.shouldFlush MemoryHandler.setTarget MemoryHandler.flush",
     "abc": "ABCMeta.register ABCMeta.__instancecheck__ ABCMeta.__subclasscheck__",
     # Looks for a member that a hook of the program may make, and store, in another task.
-    "enum": "Enum.__new__",
+    # And what is set on a class of members.
+    "enum": "Enum.__new__ EnumType.__setattr__ EnumType.__delattr__",
     "inspect": f"getgeneratorstate getcoroutinestate{_ASYNC_STATE}"
     " getattr_static _check_instance getmembers _getmembers getmembers_static"
     " _signature_from_callable _signature_from_function unwrap get_annotations",
@@ -70,7 +79,10 @@ _BY_MODULE = {
     " _delegating_property.<locals>._get _delegating_property.<locals>._set"
     " NonCallableMock.__get_return_value"
     " NonCallableMock.__get_side_effect"
-    " NonCallableMock.__getattr__ NonCallableMock.__setattr__ NonCallableMock.reset_mock"
+    " NonCallableMock.__getattr__ NonCallableMock.__setattr__ NonCallableMock.__delattr__"
+    " NonCallableMock.__dir__ NonCallableMock.reset_mock"
+    f" {_ASSERTIONS} AsyncMockMixin._execute_mock_call AsyncMockMixin.reset_mock"
+    " _Sentinel.__getattr__"
     " _patch.get_original _patch.__enter__ _patch.__exit__"
     " _patch_dict._patch_dict _patch_dict._unpatch_dict _clear_dict",
     "_pytest.monkeypatch": "MonkeyPatch.setattr MonkeyPatch.delattr MonkeyPatch.setitem"
@@ -81,20 +93,25 @@ _BY_MODULE = {
     " BufferedIncrementalDecoder.decode BufferedIncrementalDecoder.reset"
     " BufferedIncrementalDecoder.getstate BufferedIncrementalDecoder.setstate StreamWriter.write"
     " StreamWriter.writelines StreamReader.read StreamReader.readline StreamReader.readlines"
-    " StreamReader.reset StreamReaderWriter.read StreamReaderWriter.readline"
+    " StreamReader.reset StreamReader.seek StreamReader.__next__ StreamWriter.reset"
+    " StreamWriter.seek StreamReaderWriter.__next__ StreamReaderWriter.reset"
+    " StreamReaderWriter.seek StreamReaderWriter.read StreamReaderWriter.readline"
     " StreamReaderWriter.readlines StreamReaderWriter.write StreamReaderWriter.writelines",
-    "locale": "setlocale localeconv",
+    "locale": "setlocale getlocale localeconv",
     # Which modules are being reloaded.
     "importlib": "reload",
     # Whether a module that is loaded when it is used is loaded.
     "importlib.util": "_LazyModule.__getattribute__",
     "linecache": "getlines updatecache checkcache clearcache",
     # What a program sets on an object that shortens texts, and what a visitor of a tree changes.
-    "reprlib": "Repr.repr1 Repr._repr_iterable Repr.repr_tuple Repr.repr_list Repr.repr_array"
-    " Repr.repr_set Repr.repr_frozenset Repr.repr_deque Repr.repr_dict Repr.repr_str Repr.repr_int"
-    " Repr.repr_instance",
+    "reprlib": "Repr.repr Repr.repr1 Repr._repr_iterable Repr.repr_tuple Repr.repr_list"
+    " Repr.repr_array Repr.repr_set Repr.repr_frozenset Repr.repr_deque Repr.repr_dict"
+    " Repr.repr_str Repr.repr_int Repr.repr_instance",
     "ast": "NodeVisitor.generic_visit NodeTransformer.generic_visit",
     "re": f"purge Scanner.scan _compile {_MATCH} fullmatch search sub subn split findall finditer",
+    # The variables of what is entered at a prompt, and what is still to be completed.
+    "code": "InteractiveInterpreter.runcode InteractiveConsole.push InteractiveConsole.resetbuffer",
+    "trace": "CoverageResults.update",
     "copyreg": "pickle constructor add_extension remove_extension",
 }
 _CODECS = {
