@@ -23,7 +23,7 @@ import unittest.mock
 import warnings
 import xml.etree.ElementTree as ET
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from http.cookies import Morsel
 from typing import Any
 
@@ -159,14 +159,15 @@ def _closed_by_a_block() -> Looks:
     return lambda: stream.closed, leave
 
 
-def _entered() -> Looks:
-    stream = _Raw()
+def _checked() -> Looks:
+    stream: Any = _Raw()
 
     def look() -> object:
         try:
-            return stream.__enter__() is stream
+            stream._checkClosed()
         except ValueError:
             return "closed"
+        return "open"
 
     return look, lambda: stream.close()
 
@@ -194,6 +195,62 @@ def _what_a_module_makes_up() -> Looks:
         module.__getattr__ = lambda name: 1  # type: ignore[method-assign]
 
     return lambda: getattr(module, "a", 0), make_up
+
+
+class _Holding:
+    def __init__(self) -> None:
+        self.items = [1]
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self.items)
+
+
+def _chained() -> Looks:
+    it = _Holding()
+    return lambda: list(itertools.chain([0], it)), lambda: it.items.append(2)
+
+
+def _names_in_a_class() -> Looks:
+    class_ = _new_class()
+    return lambda: "a" in dir(class_), _setting(class_, "a", 1)
+
+
+def _names_of_an_object_by_its_class() -> Looks:
+    class_ = _new_class()
+    it = class_()
+    return lambda: "a" in dir(it), _setting(class_, "a", 1)
+
+
+def _property_before_an_attribute() -> Looks:
+    class_ = _new_class()
+    it = class_()
+    it.a = 1
+
+    def change() -> None:
+        class_.a = property(lambda self: 2)
+
+    return lambda: it.a, change
+
+
+def _property_that_can_not_be_set() -> Looks:
+    class_ = _new_class()
+    it = class_()
+
+    def look() -> object:
+        try:
+            it.a = 1
+        except AttributeError:
+            return False
+        return True
+
+    def change() -> None:
+        class_.a = property(lambda self: 2)
+
+    return look, change
+
+
+def _new_class() -> Any:
+    return type("Made", (), {})
 
 
 def _attribute_of_an_enum() -> Looks:
@@ -398,10 +455,15 @@ LOOKS: tuple[Callable[[], Looks], ...] = (
     _newlines,
     _closed_base,
     _closed_by_a_block,
-    _entered,
+    _checked,
     _member_of_an_archive,
     _names_in_a_module,
     _what_a_module_makes_up,
+    _chained,
+    _names_in_a_class,
+    _names_of_an_object_by_its_class,
+    _property_before_an_attribute,
+    _property_that_can_not_be_set,
     _attribute_of_an_enum,
     _names_that_code_stores,
     _size_of_the_names_of_code,

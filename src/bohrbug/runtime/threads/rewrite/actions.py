@@ -32,7 +32,7 @@ from bohrbug.runtime.threads.rewrite.attributes import (
     read_kinds,
     write_kinds,
 )
-from bohrbug.runtime.threads.rewrite.classes import FOREIGN, look_up
+from bohrbug.runtime.threads.rewrite.classes import FOREIGN, is_open, look_up, order_of
 from bohrbug.runtime.threads.rewrite.mappings import behind_mapping
 from bohrbug.runtime.threads.rewrite.place import Place
 
@@ -112,10 +112,20 @@ def _check_registered(owner: Any, arguments: tuple[Any, ...], place: Place) -> N
 
 
 def _read_names(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
+    tell.in_one_step(place, _tell_names, owner, place)
+
+
+def _tell_names(owner: Any, place: Place) -> None:
     if issubclass(type(owner), ModuleType):
         tell.whole(instance_dict(owner), False, place)
-    elif not issubclass(type(owner), type):
+        return
+    class_ = owner
+    if not issubclass(type(owner), type):
         meanings.tell_attributes(owner, False, place)
+        class_ = type(owner)
+    for base in order_of(class_):
+        if is_open(base):
+            tell.whole(base, False, place)
 
 
 def _warn(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:

@@ -142,6 +142,11 @@ def note_new_on_class(class_: type, name: str) -> None:
         _new_on_classes.add(name)
 
 
+def is_new_on_class(name: str) -> bool:
+    """Whether some class has got an attribute of that name while a test ran: a property, say."""
+    return name in _new_on_classes
+
+
 def new_on_classes() -> int:
     """How many names of such attributes are known: with each of them more operations conflict."""
     return len(_new_on_classes)
@@ -429,7 +434,7 @@ def raw_read_kind(class_: type, name: str) -> str:
         return PRIMITIVE
     found = look_up(class_, name)
     if found is MISSING:
-        if name in _new_on_classes and _dictoffset_of(class_) and not FOREIGN[class_]:
+        if _asks_class(class_, name):
             return CLASS_DATA
         if is_of_wrapped(class_, name):
             return WRAPPED
@@ -471,9 +476,15 @@ def raw_write_kind(class_: type, name: str) -> str:
         return BY_GETTER
     if name == "__dict__" and found is not MISSING:
         return INSTANCE
-    if found is MISSING:
-        return WRAPPED if is_of_wrapped(class_, name) else INSTANCE
-    return _descriptor_kind(found, name) or INSTANCE
+    if found is MISSING and is_of_wrapped(class_, name):
+        return WRAPPED
+    kind = _descriptor_kind(found, name) or INSTANCE
+    return CLASS_DATA if kind is INSTANCE and _asks_class(class_, name) else kind
+
+
+def _asks_class(class_: type, name: str) -> bool:
+    """Whether the class of an object may get an attribute that stands before the object's own."""
+    return name in _new_on_classes and bool(_dictoffset_of(class_)) and not FOREIGN[class_]
 
 
 _CONTAINERS = (dict, list, set, collections.deque, bytearray, array.array)

@@ -233,6 +233,9 @@ def _follow(iterator: Any, users: Sequence[User], given_back: GivenBack, depth: 
         # What it goes through comes last, and gives what is gone through in its turn.
         of_items = [*([users] * (len(inner) - 1)), [Unpacking(users)]]
         given_back.add_others(users)
+        for thing in (inner and item_functions.items_of(inner[-1])) or ():
+            if IS_GONE_THROUGH[type(thing)]:
+                _go_through(type(thing), users, given_back)
     else:
         of_items = [users] * len(inner)
         for each in referents if class_ in OVER_SEQUENCES else ():

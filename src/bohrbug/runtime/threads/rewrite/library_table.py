@@ -196,7 +196,7 @@ METHODS: dict[tuple[str, str], dict[str, Effect]] = {
     ("_io", "_IOBase"): {
         **dict.fromkeys(names("close __exit__"), Effect(CLOSE_STREAM)),
         **dict.fromkeys(
-            names("_checkClosed _checkReadable _checkWritable _checkSeekable __enter__"),
+            names("_checkClosed _checkReadable _checkWritable _checkSeekable"),
             Effect(LOOK_AT_STREAM),
         ),
     },

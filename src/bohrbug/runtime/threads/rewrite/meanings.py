@@ -64,6 +64,7 @@ from bohrbug.runtime.threads.rewrite.attributes import (
     instance_dict,
     instance_has,
     is_in_dict,
+    is_new_on_class,
     is_stored,
     note_new_on_class,
     read_kinds,
@@ -349,7 +350,7 @@ def delete_in(family: object, owner: Any, key: Any, place: Place) -> None:
 
 
 def _tell_class_data(owner: Any, name: str, is_write: bool, place: Place) -> None:
-    if not instance_has(owner, name):
+    if is_new_on_class(name) or not instance_has(owner, name):
         _tell_class_attribute(type(owner), name, place)
     _tell_instance(owner, name, is_write, place)
 
