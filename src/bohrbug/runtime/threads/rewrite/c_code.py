@@ -47,7 +47,6 @@ from bohrbug.runtime.threads.rewrite.attributes import (
     SKIP,
     STORED_PARTS,
     STORED_SPECIAL_METHODS,
-    has_dict_apart,
     is_stored,
     raw_read_kind,
     raw_write_kind,
@@ -401,9 +400,7 @@ def _method(owner: Any, name: str, arguments: tuple[Any, ...], place: Place) -> 
     effect = _METHODS[type(owner)].get(name)
     if name == "pop" and type(owner) is set:
         orders.note(owner, place)
-    if name in _READING_ALL_ATTRIBUTES and has_dict_apart(type(owner)):
-        meanings.tell_attributes(owner, False, place)
-    elif effect is not None:
+    if effect is not None:
         if effect is _PLAIN_WRITE and not KNOWN_DICTS:
             tell.whole(owner, True, place)
         else:
