@@ -331,8 +331,7 @@ def class_data_owner(class_: type, name: str, behind: type | None = None) -> typ
         name: the attribute.
         behind: search only what comes after this class, as ``super`` does.
     """
-    if issubclass(type(class_), enum.EnumMeta) and name not in _stored_names:
-        # Its members, which are there to stay.
+    if issubclass(type(class_), enum.EnumMeta):
         return None
     order = order_of(class_)
     if behind is not None:
