@@ -4,8 +4,8 @@
  * made as the binding generators for Rust do it, and of one that says nothing at all.  Handles,
  * which are compared by the number that they hold, and can be changed.  A function that remembers
  * its result, and can be a method.  What asks a function when it is first used.  Proxies, numbers, and
- * records in an array.  What SWIG makes: it can be referenced weakly, and leaves such
- * references behind. */
+ * records in an array.  Cursors, which work on a handle, a bound method, and an iterator.  What SWIG
+ * makes: it can be referenced weakly, and leaves such references behind. */
 #include <Python.h>
 #include <stddef.h>
 
@@ -375,6 +375,92 @@ static PyTypeObject Record = {
     .tp_dealloc = forget,
 };
 
+/* What works on another object, as the cursors of a database do, and tells the garbage collector. */
+static int
+traverse(PyObject *self, visitproc visit, void *arg)
+{
+    Py_VISIT(((Remembered *)self)->function);
+    return 0;
+}
+
+static void
+forget_held(PyObject *self)
+{
+    PyObject_GC_UnTrack(self);
+    forget(self);
+}
+
+static PyObject *
+value_of_held(PyObject *self, void *Py_UNUSED(closure))
+{
+    return get_in_array(self, NULL);
+}
+
+static PyGetSetDef of_cursors[] = {
+    {"value", value_of_held, NULL, NULL, NULL},
+    {NULL, NULL, NULL, NULL, NULL},
+};
+
+static PyTypeObject Cursor = {
+    PyVarObject_HEAD_INIT(NULL, 0)
+    .tp_name = "extension.Cursor",
+    .tp_basicsize = sizeof(Remembered),
+    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC,
+    .tp_new = remember,
+    .tp_methods = methods_of_records,
+    .tp_getset = of_cursors,
+    .tp_traverse = traverse,
+    .tp_dealloc = forget_held,
+};
+
+/* A method that is bound, as nanobind makes it. */
+static PyObject *
+count_held(PyObject *self, PyObject *Py_UNUSED(arguments), PyObject *Py_UNUSED(keywords))
+{
+    return PyLong_FromLong(++((Cell *)((Remembered *)self)->function)->value);
+}
+
+static PyTypeObject BoundMethod = {
+    PyVarObject_HEAD_INIT(NULL, 0)
+    .tp_name = "nanobind.nb_bound_method",
+    .tp_basicsize = sizeof(Remembered),
+    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC,
+    .tp_new = remember,
+    .tp_call = count_held,
+    .tp_traverse = traverse,
+    .tp_dealloc = forget_held,
+};
+
+/* An iterator that has a method for what iterators do, as Cython makes it. */
+static PyObject *
+next_number(PyObject *self)
+{
+    return PyLong_FromLong(++((Cell *)self)->value);
+}
+
+static PyObject *
+call_next(PyObject *self, PyObject *Py_UNUSED(ignored))
+{
+    return next_number(self);
+}
+
+static PyMethodDef methods_of_numbers[] = {
+    {"get", get, METH_NOARGS, NULL},
+    {"__next__", call_next, METH_NOARGS | METH_COEXIST, NULL},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyTypeObject Numbers = {
+    PyVarObject_HEAD_INIT(NULL, 0)
+    .tp_name = "extension.Numbers",
+    .tp_basicsize = sizeof(Cell),
+    .tp_flags = Py_TPFLAGS_DEFAULT,
+    .tp_methods = methods_of_numbers,
+    .tp_new = PyType_GenericNew,
+    .tp_iter = PyObject_SelfIter,
+    .tp_iternext = next_number,
+};
+
 typedef struct {
     Cell cell;
     PyObject *weak_references;
@@ -401,9 +487,11 @@ PyInit_extension(void)
 {
     PyTypeObject *types[] = {
         &Static, &Handle, &RememberedType, &Lazy, &Proxy, &Number, &Record, &OfSwig,
+        &Cursor, &BoundMethod, &Numbers,
     };
     const char *names[] = {
         "Static", "Handle", "Remembered", "Lazy", "Proxy", "Number", "Record", "OfSwig",
+        "Cursor", "BoundMethod", "Numbers",
     };
     PyObject *made = PyModule_Create(&module);
     if (made == NULL)

@@ -237,6 +237,58 @@ def test_records_are_views_of_an_array(extension: ModuleType) -> None:
     assert bohrbug.explore(test).verdict.kind is VerdictKind.FAILED
 
 
+def _count_by_methods(cursor: Any) -> None:
+    cursor.set(cursor.get() + 1)
+
+
+def _count_by_attribute(cursor: Any) -> None:
+    cursor.set(cursor.value + 1)
+
+
+@pytest.mark.parametrize("count", [_count_by_methods, _count_by_attribute])
+def test_cursors_work_on_what_they_hold(
+    extension: ModuleType, count: Callable[[Any], None]
+) -> None:
+    class Own(extension.Cursor):  # type: ignore[name-defined, misc]
+        """Of another module."""
+
+    def test(guard: Guard) -> None:
+        handle = extension.Handle()
+        cursors = [extension.Cursor(handle), Own(handle)]
+
+        def work() -> None:
+            with guard:
+                count(cursors.pop())
+
+        together(work, work)
+        assert handle.get() == 2
+
+    assert bohrbug.explore(lambda: test(nullcontext())).verdict.kind is VerdictKind.FAILED
+    assert bohrbug.explore(lambda: test(threading.Lock())).verdict.kind is VerdictKind.HOLDS
+
+
+def _look_twice(look: Callable[[], int], change: Callable[[], object]) -> None:
+    seen: list[bool] = []
+    together(lambda: seen.append(look() == look()), change)
+    assert seen == [True]
+
+
+def test_a_bound_method_works_on_its_object(extension: ModuleType) -> None:
+    def test() -> None:
+        handle = extension.Handle()
+        _look_twice(handle.get, extension.BoundMethod(handle))
+
+    assert bohrbug.explore(test).verdict.kind is VerdictKind.FAILED
+
+
+def test_an_iterator_may_have_its_method_from_elsewhere(extension: ModuleType) -> None:
+    def test() -> None:
+        numbers = extension.Numbers()
+        _look_twice(numbers.get, lambda: next(numbers))
+
+    assert bohrbug.explore(test).verdict.kind is VerdictKind.FAILED
+
+
 def _is_odd(number: Any) -> bool:
     return bool(number == 1)
 

@@ -47,6 +47,7 @@ from bohrbug.runtime.threads.rewrite.classes import (
     remember_class,
 )
 from bohrbug.runtime.threads.rewrite.errors import PARTS
+from bohrbug.runtime.threads.rewrite.handles import ARE_HANDLES
 from bohrbug.runtime.threads.rewrite.inspected import INSPECTED, STORED
 from bohrbug.runtime.threads.rewrite.lives import PROXIES
 from bohrbug.runtime.threads.rewrite.memory import DATA
@@ -89,6 +90,9 @@ SUPER = "super"
 
 WHOLE = "whole"
 """A part of the owner, which is read and changed as a whole, such as a generator."""
+
+OF_HANDLE = "of a handle"
+"""An attribute of an object in C that may work on another one, see :mod:`.handles`."""
 
 OF_STREAM = "of a stream"
 """What a stream says of itself, see :func:`.files.look_at_stream`."""
@@ -364,8 +368,9 @@ def _descriptor_kind(found: Any, name: str) -> str | None:
         if issubclass(found.__objclass__, BaseException):
             return PART_OF_ERROR if name in PARTS else INSTANCE
         is_python_slot = "__slots__" in namespace_of(found.__objclass__)
-        is_stored_by_c = found.__objclass__ is FunctionType or FOREIGN[found.__objclass__]
-        return INSTANCE if is_python_slot or is_stored_by_c else SKIP
+        if is_python_slot or found.__objclass__ is FunctionType:
+            return INSTANCE
+        return _kind_in_c(found.__objclass__)
     if class_ is GetSetDescriptorType:
         if issubclass(found.__objclass__, DATA):
             return SKIP if name[0] == "_" else MEMORY
@@ -385,12 +390,19 @@ def _descriptor_kind(found: Any, name: str) -> str | None:
         if found.__objclass__ is BaseException and name in PARTS:
             return PART_OF_ERROR
         is_of_error = found.__objclass__ is BaseException and name != "__dict__"
-        return INSTANCE if is_of_error or FOREIGN[found.__objclass__] else SKIP
+        return INSTANCE if is_of_error else _kind_in_c(found.__objclass__)
     if class_ is _StructureField:
         return MEMORY
     if _is_unknown_descriptor(class_):
         return BY_DESCRIPTOR
     return SKIP if _is_data_descriptor(found) else None
+
+
+def _kind_in_c(class_: type) -> str:
+    """What an attribute is that a class in C has a descriptor for."""
+    if not FOREIGN[class_]:
+        return SKIP
+    return OF_HANDLE if ARE_HANDLES[class_] else INSTANCE
 
 
 def _is_unknown_descriptor(class_: type) -> bool:

@@ -44,6 +44,7 @@ from bohrbug.runtime.threads.rewrite import families, library_table, parts
 from bohrbug.runtime.threads.rewrite.attributes import depends_on_special_methods
 from bohrbug.runtime.threads.rewrite.classes import (
     FOREIGN,
+    MISSING,
     InC,
     is_written_in_c,
     look_up,
@@ -252,8 +253,10 @@ class _Iterators(dict[type, str | None]):
         in_c = ITERATOR_TYPES[class_]
         role = _ITERATORS.get(in_c) or (OVER_LINES if in_c in STREAMS else None)
         if role is None and FOREIGN[class_]:
-            is_iterator = type(look_up(class_, "__next__")) is WrapperDescriptorType
-            role = OVER_ITERATORS if is_iterator else None
+            # Of classes made with Cython it is a function of Cython's own.
+            special = look_up(class_, "__next__")
+            is_in_c = special is not MISSING and type(special) is not FunctionType
+            role = OVER_ITERATORS if is_in_c else None
         self[class_] = role
         remember_class(self, class_)
         return role

@@ -336,10 +336,9 @@ def _called_object(callable_: Any, arguments: tuple[Any, ...], place: Place) -> 
     if families.CALL[type(callable_)] is families.DELEGATED:
         meanings.tell_special_method(callable_, "__call__", arguments, place)
     elif effect is None:
-        given = (
-            arguments if unknown.IS_LIKE_A_FUNCTION[type(callable_)] else (callable_, *arguments)
-        )
-        _use_unknown(callable_, given, place)
+        is_function = unknown.IS_LIKE_A_FUNCTION[type(callable_)]
+        owners = unknown.bound_to(callable_) if is_function else (callable_,)
+        _use_unknown(callable_, (*owners, *arguments), place)
     elif effect.action == references.CALL:
         references.call(callable_, arguments, place)
         calls_back.tell_held(callable_, place)

@@ -58,17 +58,17 @@ def look_up(class_: type, name: str) -> Any:
 
 
 _HEAP_TYPE = 1 << 9
-_flags_of: Callable[[type], int] = type.__dict__["__flags__"].__get__
+flags_of: Callable[[type], int] = type.__dict__["__flags__"].__get__
 
 
 def class_may_change(class_: type) -> bool:
     """Whether objects of the class can be made objects of another one."""
-    return bool(_flags_of(class_) & _HEAP_TYPE) and not issubclass(class_, type | ModuleType)
+    return bool(flags_of(class_) & _HEAP_TYPE) and not issubclass(class_, type | ModuleType)
 
 
 def is_made_in_python(class_: type) -> bool:
     """Whether a class was made by a class statement, or by a call of ``type``; or may have been."""
-    return bool(_flags_of(class_) & _HEAP_TYPE)
+    return bool(flags_of(class_) & _HEAP_TYPE)
 
 
 _IMMUTABLE = 1 << 8
@@ -76,7 +76,7 @@ _IMMUTABLE = 1 << 8
 
 def is_open(class_: type) -> bool:
     """Whether attributes of a class can be set: of some that are written in C they can't."""
-    return bool(_flags_of(class_) & _HEAP_TYPE) and not _flags_of(class_) & _IMMUTABLE
+    return bool(flags_of(class_) & _HEAP_TYPE) and not flags_of(class_) & _IMMUTABLE
 
 
 _weakref_offset_of: Callable[[type], int] = type.__dict__["__weakrefoffset__"].__get__
@@ -232,7 +232,7 @@ def module_of(class_: type) -> str:
     name = namespace_of(class_).get("__module__", MISSING)
     if type(name) is not str:
         # Or it has a descriptor there, for the attribute of its objects: functions have one.
-        if name is MISSING and _flags_of(class_) & _HEAP_TYPE:
+        if name is MISSING and flags_of(class_) & _HEAP_TYPE:
             return ""
         name = _module_of(class_)
     if type(name) is not str or (name == builtins.__name__ and not _is_of_interpreter(class_)):
@@ -241,7 +241,7 @@ def module_of(class_: type) -> str:
 
 
 def _is_of_interpreter(class_: type) -> bool:
-    is_unnamed = name_of(class_) in _UNNAMED and not _flags_of(class_) & _HEAP_TYPE
+    is_unnamed = name_of(class_) in _UNNAMED and not flags_of(class_) & _HEAP_TYPE
     return is_unnamed or id(class_) in _BUILTINS
 
 

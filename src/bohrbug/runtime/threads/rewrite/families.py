@@ -9,9 +9,10 @@ import contextvars
 import decimal
 import mmap
 import types
-from types import GetSetDescriptorType
+from types import GetSetDescriptorType, MemberDescriptorType
 from typing import Any
 
+from bohrbug.runtime.threads.rewrite import handles
 from bohrbug.runtime.threads.rewrite.attributes import depends_on_special_methods
 from bohrbug.runtime.threads.rewrite.classes import (
     FOREIGN,
@@ -147,13 +148,17 @@ CONTAINER = _IsContainer()
 depends_on_special_methods(GETITEM, SETITEM, DELITEM, CONTAINS, CALL, CONTAINER)
 
 
+_DESCRIPTORS = (GetSetDescriptorType, MemberDescriptorType)
+_OF_ARRAYS = ("__array_interface__", "__array__")
+
+
 def memory_of(owner: Any) -> Any:
-    """What an array of numpy, or a record in one, is a view of at the end; else the object."""
+    """What an array of numpy, a record in one or its ``flat`` shows at the end; else the object."""
     while True:
         base = look_up(type(owner), "base")
-        if type(base) is not GetSetDescriptorType or FOREIGN[type(owner)] is False:
+        if type(base) not in _DESCRIPTORS or FOREIGN[type(owner)] is False:
             return owner
-        if look_up(type(owner), "__array_interface__") is MISSING:
+        if all(look_up(type(owner), name) is MISSING for name in _OF_ARRAYS):
             return owner
         below = base.__get__(owner)
         if type(below) is memoryview:
@@ -170,3 +175,4 @@ def forget_classes() -> None:
         *(GETITEM_BY_NAME, SETITEM_BY_NAME, DELITEM_BY_NAME, CONTAINS_BY_NAME),
     ):
         cache.clear()
+    handles.forget_classes()

@@ -31,6 +31,7 @@ from bohrbug.runtime.threads.rewrite import (
     families,
     files,
     halfway,
+    handles,
     lives,
     memory,
     parts,
@@ -48,6 +49,7 @@ from bohrbug.runtime.threads.rewrite.attributes import (
     MEMORY,
     MODULE,
     OF_CLASS,
+    OF_HANDLE,
     OF_STREAM,
     PART_OF_ERROR,
     PRIMITIVE,
@@ -191,11 +193,29 @@ def _tell_what_it_stands_for(owner: Any, is_write: bool, place: Place) -> tuple[
             tell_whole(wrapped, is_write, place)
         return None
     if FOREIGN[type(owner)]:
+        if handles.ARE_HANDLES[type(owner)]:
+            tell.in_one_step(place, _tell_handle, owner, is_write, place)
+            return None
         return families.memory_of(owner), is_write
     if issubclass(type(owner), decimal.Decimal):
         # It never changes. But what is computed with it raises flags in the context.
         return _context_of_decimals(), True
     return owner, is_write
+
+
+def _tell_handle(owner: Any, is_write: bool, place: Place) -> None:
+    tell.whole(families.memory_of(owner), is_write, place)
+    _tell_behind(owner, is_write, place)
+
+
+def _tell_of_handle(owner: Any, name: str, is_write: bool, place: Place) -> None:
+    tell.attribute(owner, name, is_write, place)
+    _tell_behind(owner, is_write, place)
+
+
+def _tell_behind(owner: Any, is_write: bool, place: Place) -> None:
+    for each, may_be_written in handles.behind(owner):
+        tell.whole(each, is_write and may_be_written, place)
 
 
 def _tell_delegates(owner: Any, asked: delegates.Delegates, is_write: bool, place: Place) -> None:
@@ -290,6 +310,8 @@ def tell_attribute(owner: Any, name: str, kind: object, is_write: bool, place: P
         if type(owner) is mmap.mmap:
             owner = behind_mapping(owner)
         tell.whole(owner, is_write, place)
+    elif kind is OF_HANDLE:
+        tell.in_one_step(place, _tell_of_handle, owner, name, is_write, place)
     elif kind is OF_STREAM:
         files.look_at_stream(owner, place)
     elif kind is COMPUTED:

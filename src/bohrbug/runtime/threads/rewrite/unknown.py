@@ -98,6 +98,20 @@ _LIKE_FUNCTIONS = frozenset(
 
 IS_LIKE_A_FUNCTION = _IsLikeAFunction()
 
+_BOUND_METHOD = ("nanobind", "nb_bound_method")
+
+
+def bound_to(function: Any) -> tuple[Any, ...]:
+    """The object that a function in all but name is a method of, if it is one."""
+    class_ = type(function)
+    if (module_of(class_), name_of(class_)) != _BOUND_METHOD:
+        return ()
+    return tuple(
+        each
+        for each in gc.get_referents(function)
+        if FOREIGN[type(each)] and not IS_LIKE_A_FUNCTION[type(each)]
+    )
+
 
 METACLASSES = InC((type,), "__call__")
 """By metaclass: ``type``, where its classes are called as those of that are."""
