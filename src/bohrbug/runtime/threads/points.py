@@ -8,6 +8,7 @@ from types import CodeType
 from bohrbug.model.conditions import PlaceKey, place_key
 from bohrbug.runtime.threads.data.places import Place, PlaceSet
 from bohrbug.runtime.threads.instrumentation import Instrumentation
+from bohrbug.runtime.threads.rewrite.memory import TAKING_ADDRESSES
 
 
 class AccessPoints:
@@ -78,14 +79,17 @@ class AccessPoints:
         return frozenset(map(place_key, fresh))
 
     def are_in(self, code: CodeType) -> bool:
-        """Whether one is in a function, or in one that is nested in it."""
+        """Whether one is in a function, or in one that is nested in it.
+
+        Or whether it takes addresses: an access to what is there is known by that.
+        """
         known = self._in_code
         if not known:
             for place in self.places:
                 known[id(place[0])] = True
         answer = known.get(id(code))
         if answer is None:
-            answer = known[id(code)] = any(
+            answer = known[id(code)] = not TAKING_ADDRESSES.isdisjoint(code.co_names) or any(
                 self.are_in(nested) for nested in code.co_consts if isinstance(nested, CodeType)
             )
         return answer

@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 import re
 import time
+import weakref
 from collections.abc import Callable
 from typing import Any
 from weakref import WeakValueDictionary
@@ -22,6 +23,7 @@ from bohrbug.runtime.threads.io.rows import Rows
 from bohrbug.runtime.threads.outside import LONGEST_PAUSE
 from bohrbug.runtime.threads.quiet_sets import QuietValues
 from bohrbug.runtime.threads.resources import ResourceState
+from bohrbug.runtime.threads.rewrite.callables import tell_used
 from bohrbug.runtime.threads.synchronizers import place_of
 from bohrbug.runtime.threads.task import TimeoutPolicy
 
@@ -51,12 +53,19 @@ class Database:
         name: how reports call it.
     """
 
-    __slots__ = ("__weakref__", "name", "uses")
+    __slots__ = ("__weakref__", "blobs", "name", "uses")
 
     def __init__(self, name: str) -> None:
         self.name = name
+        # Those that were opened in it: other names for what is there.
+        self.blobs: list[weakref.ref[Any]] = []
         # How often it was used: who waits tries again when this has changed.
         self.uses = 0
+
+    def tell_blobs(self, is_write: bool) -> None:
+        """What is there is about to be read or changed."""
+        for blob in [found for reference in self.blobs if (found := reference()) is not None]:
+            tell_used("sqlite3.Cursor.execute", blob, is_write)
 
     def state(self, execution: Execution, place: Any) -> ResourceState:
         """The resource that statements act on."""
@@ -162,6 +171,38 @@ class Waiting:
             place = place_of(frame)
             execution.perform(QUERY, self._database.state(execution, place), place)
 
+    def look_whether_open(self, frame: Any) -> None:
+        """The same where it only matters whether another task closes the connection."""
+        execution = controlled()
+        if (
+            self._owner is None
+            and execution is not None
+            and not execution.current.inside
+            and self._is_shared(execution)
+        ):
+            self.look(frame)
+
+    def opened(self, blob: Any) -> None:
+        """A blob was opened."""
+        blobs = self._database.blobs
+        blobs[:] = [known for known in blobs if known() is not None]
+        blobs.append(weakref.ref(blob))
+
+    @property
+    def database(self) -> Database:
+        """What the connection is connected to."""
+        return self._database
+
+    def use(self, connection: Any, kind: Kind, call: Callable[[], Any], frame: Any) -> Any:
+        """Use what is in the database without a statement, for the code that runs in ``frame``.
+
+        Parameters:
+            connection: by which.
+            kind: whether it may be changed.
+            call: what does it.
+        """
+        return self._perform(connection, kind, call, (), frame)
+
     def end(self, connection: Any, call: Callable[[], Any], frame: Any) -> None:
         """End a transaction, on behalf of the code that runs in ``frame``.
 
@@ -169,6 +210,9 @@ class Waiting:
             connection: whose transaction.
             call: what does it.
         """
+        execution = controlled()
+        if self._owner is None and execution is not None and not execution.current.inside:
+            self._is_shared(execution)
         self._perform(connection, STATEMENT, call, (), frame)
         self._has_begun = False
 
@@ -254,15 +298,13 @@ class Waiting:
         if execution is None:
             return call(*args)
         task = execution.current
-        if self._owner is not None and self._owner != task.ident:
-            raise self._module.ProgrammingError(
-                "SQLite objects created in a thread can only be used in that same thread. The "
-                f"object was created in thread id {self._owner} and this is thread id {task.ident}."
-            )
+        self.check_owner(execution)
         place = place_of(frame)
         state = self._database.state(execution, place)
         if not task.inside:
             execution.perform(kind, state, place)
+        if self._database.blobs:
+            self._database.tell_blobs(kind is not QUERY)
         end = execution.clock.now + self._timeout
         while True:
             try:
@@ -279,6 +321,15 @@ class Waiting:
                 raise
             self.note_use()
             return result
+
+    def check_owner(self, execution: Execution) -> None:
+        """Raise what ``sqlite3`` does where a task uses the connection that must not."""
+        ident = execution.current.ident
+        if self._owner is not None and self._owner != ident:
+            raise self._module.ProgrammingError(
+                "SQLite objects created in a thread can only be used in that same thread. The "
+                f"object was created in thread id {self._owner} and this is thread id {ident}."
+            )
 
     def _wait(
         self, execution: Execution, kind: Kind, state: ResourceState, place: Any, end: float

@@ -10,12 +10,17 @@ from collections.abc import Callable
 from sys import _getframe
 from typing import Any
 
-from bohrbug.model.operation import INSPECT, SET, STATEMENT, Kind
+from bohrbug.model.operation import INSPECT, QUERY, SET, STATEMENT, Kind
 from bohrbug.runtime.threads.control import controlled
+from bohrbug.runtime.threads.io.backups import back_up
 from bohrbug.runtime.threads.io.database import DEFAULT_TIMEOUT, Waiting, database_of
 from bohrbug.runtime.threads.io.handed_buffers import read_by
 from bohrbug.runtime.threads.io.patches import patches
-from bohrbug.runtime.threads.rewrite.callables import instrumented_callable, tell_consumed
+from bohrbug.runtime.threads.rewrite.callables import (
+    instrumented_callable,
+    tell_consumed,
+    tell_used,
+)
 from bohrbug.runtime.threads.synchronizers import place_of
 
 
@@ -33,16 +38,23 @@ def _wrap_sqlite(module: Any) -> None:
 
     patches.function(module, "connect")(connect)
     patches.function(module.dbapi2, "connect")(connect)
-    for name in ("register_adapter", "register_converter"):
-        register = _registering(getattr(module, name))
+    for name, kept in (("register_adapter", _ADAPTERS), ("register_converter", _CONVERTERS)):
+        register = _registering(getattr(module, name), name, getattr(module, kept))
         patches.function(module, name)(register)
         patches.function(module.dbapi2, name)(register)
 
 
-def _registering(original: Callable[[Any, Any], None]) -> Callable[[Any, Any], None]:
+_ADAPTERS, _CONVERTERS = "adapters", "converters"
+"""Dicts of the module: functions that statements call for what they are given, and for columns."""
+
+
+def _registering(
+    original: Callable[[Any, Any], None], name: str, kept: dict[Any, Any]
+) -> Callable[[Any, Any], None]:
     """What keeps a function that statements call: one in C tells what it does."""
 
     def register(what: Any, function: Any, /) -> None:
+        tell_used(name, kept, True)
         original(what, instrumented_callable(function))
 
     return register
@@ -82,16 +94,17 @@ class _Classes:
         """A class of cursors like ``base``."""
         found = self._cursors.get(base)
         if found is None:
-            found = self._cursors[base] = _named_like(base, _new_cursor(base))
+            found = self._cursors[base] = _named_like(base, _new_cursor(base, self._module))
         return found
 
     def _new_connection(self, base: Any) -> type:
         module, cursor_class = self._module, self.cursor
 
         class Connection(base):  # type: ignore[misc]
-            row_factory, text_factory, isolation_level = (
-                _setting(base, name) for name in ("row_factory", "text_factory", "isolation_level")
+            row_factory, text_factory = (
+                _setting(base, name) for name in ("row_factory", "text_factory")
             )
+            isolation_level = _setting_of_transactions(base, "isolation_level")
 
             @property
             def in_transaction(self) -> bool:
@@ -113,6 +126,7 @@ class _Classes:
                     execution.current.ident if execution is not None and has_owner else None,
                     module,
                 )
+                self._converts = bool(given.get("detect_types"))
                 super().__init__(**{**given, "timeout": 0.0})
                 if execution is not None:
                     execution.resources.register(
@@ -122,7 +136,7 @@ class _Classes:
             def cursor(self, factory: Any = module.Cursor) -> Any:
                 if isinstance(factory, type) and issubclass(factory, module.Cursor):
                     factory = cursor_class(factory)
-                _point_at_settings(self, INSPECT, _getframe(1))
+                _use_settings(self, INSPECT, _getframe(1))
                 return super().cursor(factory)
 
             def execute(self, *args: Any) -> Any:
@@ -141,9 +155,13 @@ class _Classes:
                     # It would make a cursor that is not controlled.
                     call = getattr(super(cursor_class(module.Cursor), self.cursor()), name)
                 if name == "executemany":
+                    _tell_many(module)
                     return self._waiting.execute_many(self, call, args, frame)
-                _tell_bound(args)
+                _tell_bound(module, self, args)
                 return self._waiting.execute(self, call, args, frame)
+
+            def backup(self, target: Any, **options: Any) -> None:
+                back_up(self, target, super().backup, options, _getframe(1))
 
             def commit(self) -> None:
                 self._waiting.end(self, super().commit, _getframe(1))
@@ -165,9 +183,15 @@ class _Classes:
                 else:
                     self._waiting.end(self, super().rollback, frame)
 
-        for name in ("setlimit", "getlimit"):
-            if hasattr(base, name):
-                setattr(Connection, name, _about_limits(base, name))
+        for names, make in (
+            (_USING_DATA, _using_data),
+            (_ABOUT_SETTINGS, _about_settings),
+        ):
+            for name in names:
+                if hasattr(base, name):
+                    setattr(Connection, name, make(base, name))
+        if hasattr(base, "autocommit"):
+            Connection.autocommit = _setting_of_transactions(base, "autocommit")
         for name in _TAKING_FUNCTIONS:
             if hasattr(base, name):
                 setattr(Connection, name, _taking_functions(base, name))
@@ -187,7 +211,7 @@ def _taking_functions(base: Any, name: str) -> Any:
 
     @functools.wraps(original)
     def take(self: Any, *args: Any, **options: Any) -> Any:
-        _point_at_settings(self, SET, _getframe(1))
+        _use_settings(self, SET, _getframe(1))
         given = [instrumented_callable(each) for each in args]
         named = {key: instrumented_callable(each) for key, each in options.items()}
         return original(self, *given, **named)
@@ -226,23 +250,88 @@ def _setting(base: Any, name: str) -> property:
     return property(get, set_)
 
 
-def _about_limits(base: Any, name: str) -> Any:
-    """A method of connections that sets a limit of theirs, or asks for one."""
+def _setting_of_transactions(base: Any, name: str) -> property:
+    """A setting that a closed connection does not have, and that may end a transaction."""
+    original: Any = getattr(base, name)
+    has_begun: Any = base.in_transaction.__get__
+
+    def get(self: Any) -> Any:
+        _use_settings(self, INSPECT, _getframe(1))
+        return original.__get__(self)
+
+    def set_(self: Any, value: Any) -> None:
+        frame = _getframe(1)
+        _use_settings(self, SET, frame)
+        store = functools.partial(original.__set__, self, value)
+        if (value is None or value is True) and has_begun(self):
+            self._waiting.end(self, store, frame)
+        else:
+            store()
+
+    return property(get, set_)
+
+
+def _use_settings(connection: Any, kind: Kind, frame: Any) -> None:
+    """The same of what a closed connection refuses."""
+    _point_at_settings(connection, kind, frame)
+    connection._waiting.look_whether_open(frame)
+
+
+_ABOUT_SETTINGS = (
+    *("setlimit", "getlimit", "setconfig", "getconfig", "enable_load_extension", "interrupt"),
+)
+"""Methods of connections that set something, or ask for it."""
+
+
+def _about_settings(base: Any, name: str) -> Any:
     original = getattr(base, name)
+    kind = INSPECT if name in ("getlimit", "getconfig", "interrupt") else SET
 
     @functools.wraps(original)
     def use(self: Any, *args: Any) -> Any:
-        _point_at_settings(self, SET if name == "setlimit" else INSPECT, _getframe(1))
+        _use_settings(self, kind, _getframe(1))
         return original(self, *args)
 
     return use
 
 
-def _tell_bound(args: tuple[Any, ...]) -> None:
-    """Tell of the values that a statement is given."""
+_USING_DATA = {"serialize": QUERY, "deserialize": STATEMENT, "blobopen": STATEMENT}
+"""Methods of connections that read or change what is in a database, without a statement."""
+
+
+def _using_data(base: Any, name: str) -> Any:
+    original = getattr(base, name)
+
+    @functools.wraps(original)
+    def use(self: Any, *args: Any, **options: Any) -> Any:
+        call = functools.partial(original, self, *args, **options)
+        result = self._waiting.use(self, _USING_DATA[name], call, _getframe(1))
+        if name == "blobopen":
+            self._waiting.opened(result)
+        return result
+
+    return use
+
+
+_PLAIN = frozenset({int, float, str, bytes, bytearray, type(None)})
+"""Types of values that no adapter is looked for."""
+
+
+def _tell_bound(module: Any, connection: Any, args: tuple[Any, ...]) -> None:
+    """Tell of the values that a statement is given, and of the functions that it calls."""
+    name = "sqlite3.Cursor.execute"
     if len(args) > 1:
-        tell_consumed(args[1], "sqlite3.Cursor.execute")
-        read_by("sqlite3.Cursor.execute", args[1])
+        tell_consumed(args[1], name)
+        read_by(name, args[1])
+        if type(args[1]) is not tuple or not _PLAIN.issuperset(map(type, args[1])):
+            tell_used(name, getattr(module, _ADAPTERS), False)
+    if connection._converts:
+        tell_used(name, getattr(module, _CONVERTERS), False)
+
+
+def _tell_many(module: Any) -> None:
+    """The same of the rows that it is executed with."""
+    tell_used("sqlite3.Cursor.executemany", getattr(module, _ADAPTERS), False)
 
 
 _SHARED = "cursor of sqlite3 used by several tasks"
@@ -264,21 +353,28 @@ def _point_at_cursor(cursor: Any, frame: Any) -> None:
 
 
 def _watched(base: Any, name: str) -> property:
-    """What a cursor says of its last statement."""
-    get = getattr(base, name).__get__
+    """What a cursor says of its last statement, or goes by when it gives rows."""
+    original: Any = getattr(base, name)
 
-    def watched(self: Any) -> Any:
+    def get(self: Any) -> Any:
         _point_at_cursor(self, _getframe(1))
-        return get(self)
+        return original.__get__(self)
 
-    return property(watched)
+    def set_(self: Any, value: Any) -> None:
+        _point_at_cursor(self, _getframe(1))
+        original.__set__(self, instrumented_callable(value))
+
+    return property(get, set_)
 
 
-def _new_cursor(base: Any) -> type:
+_ATTRIBUTES_OF_CURSORS = ("description", "lastrowid", "rowcount", "arraysize", "row_factory")
+
+
+def _new_cursor(base: Any, module: Any) -> type:
     class Cursor(base):  # type: ignore[misc]
         _user: int | None = None
-        description, lastrowid, rowcount = (
-            _watched(base, name) for name in ("description", "lastrowid", "rowcount")
+        description, lastrowid, rowcount, arraysize, row_factory = (
+            _watched(base, name) for name in _ATTRIBUTES_OF_CURSORS
         )
 
         def execute(self, *args: Any) -> Any:
@@ -288,6 +384,7 @@ def _new_cursor(base: Any) -> type:
             _point_at_cursor(self, _getframe(1))
             connection = self.connection
             call = super().executemany
+            _tell_many(module)
             return connection._waiting.execute_many(connection, call, args, _getframe(1))
 
         def executescript(self, *args: Any) -> Any:
@@ -295,8 +392,9 @@ def _new_cursor(base: Any) -> type:
 
         def _execute(self, call: Callable[..., Any], args: tuple[Any, ...], frame: Any) -> Any:
             _point_at_cursor(self, frame)
-            _tell_bound(args)
-            return self.connection._waiting.execute(self.connection, call, args, frame)
+            connection = self.connection
+            _tell_bound(module, connection, args)
+            return connection._waiting.execute(connection, call, args, frame)
 
         # Reading rows may end a statement, and with it its lock.
 

@@ -26,13 +26,20 @@ from bohrbug.runtime.threads.rewrite import (
     unknown,
 )
 from bohrbug.runtime.threads.rewrite.attributes import (
+    STRUCTURE_FIELD,
     instance_dict,
     is_stored,
     note_stored,
     read_kinds,
     write_kinds,
 )
-from bohrbug.runtime.threads.rewrite.classes import FOREIGN, is_open, look_up, order_of
+from bohrbug.runtime.threads.rewrite.classes import (
+    FOREIGN,
+    is_open,
+    look_up,
+    namespace_of,
+    order_of,
+)
 from bohrbug.runtime.threads.rewrite.mappings import behind_mapping
 from bohrbug.runtime.threads.rewrite.place import Place
 
@@ -88,14 +95,25 @@ def _set_attribute(owner: Any, arguments: tuple[Any, ...], place: Place) -> None
 
 
 def _get_by_descriptor(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
-    if arguments and arguments[0] is not None:
-        name = owner.__name__
+    name = _name_of(owner, arguments[0]) if arguments else None
+    if name is not None:
         hooks.read_attribute(arguments[0], name, read_kinds(name), place)
 
 
+def _name_of(descriptor: Any, owner: Any) -> str | None:
+    """As what the class of an object has a descriptor; fields of structures don't know it."""
+    if owner is None or type(descriptor) is not STRUCTURE_FIELD:
+        return None if owner is None else descriptor.__name__
+    for base in order_of(type(owner)):
+        for name, value in namespace_of(base).items():
+            if value is descriptor:
+                return name
+    return None
+
+
 def _set_by_descriptor(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
-    if arguments:
-        name = owner.__name__
+    name = _name_of(owner, arguments[0]) if arguments else None
+    if name is not None:
         if FOREIGN[type(arguments[0])] and look_up(type(arguments[0]), name) is not owner:
             # By a property in Python, of a class that derives from the one in C.
             tell.attribute(arguments[0], name, True, place)

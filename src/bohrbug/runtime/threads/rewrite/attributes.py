@@ -262,7 +262,7 @@ class _Structure(ctypes.Structure):
     _fields_ = (("field", ctypes.c_int),)
 
 
-_StructureField = type(_Structure.__dict__["field"])
+STRUCTURE_FIELD = type(_Structure.__dict__["field"])
 _LIMIT = 2048
 # A test may put something else in the place of the builtin.
 _length = len
@@ -391,7 +391,7 @@ def _descriptor_kind(found: Any, name: str) -> str | None:
             return PART_OF_ERROR
         is_of_error = found.__objclass__ is BaseException and name != "__dict__"
         return INSTANCE if is_of_error else _kind_in_c(found.__objclass__)
-    if class_ is _StructureField:
+    if class_ is STRUCTURE_FIELD:
         return MEMORY
     if _is_unknown_descriptor(class_):
         return BY_DESCRIPTOR

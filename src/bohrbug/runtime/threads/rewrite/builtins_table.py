@@ -6,6 +6,7 @@ matter costs an execution or two, an access that is not told costs a bug.
 
 from __future__ import annotations
 
+import _ctypes
 import _io
 import _queue
 import _socket
@@ -40,8 +41,8 @@ from types import (
 from typing import Any
 
 from bohrbug.runtime.threads.replacement import Function
-from bohrbug.runtime.threads.rewrite import families, library_table, parts
-from bohrbug.runtime.threads.rewrite.attributes import depends_on_special_methods
+from bohrbug.runtime.threads.rewrite import families, library_table, memory, parts
+from bohrbug.runtime.threads.rewrite.attributes import STRUCTURE_FIELD, depends_on_special_methods
 from bohrbug.runtime.threads.rewrite.classes import (
     FOREIGN,
     MISSING,
@@ -274,6 +275,12 @@ def _names(names: str) -> Iterable[str]:
     return names.split()
 
 
+_ITEMS_BY_NAME = {
+    "__getitem__": Effect(READ_ITEM_BY_NAME),
+    "__setitem__": Effect(SET_ITEM_BY_NAME),
+}
+
+
 def _methods(
     class_: type,
     *,
@@ -303,8 +310,7 @@ def _methods(
         }
     )
     special = {
-        "__getitem__": Effect(READ_ITEM_BY_NAME),
-        "__setitem__": Effect(SET_ITEM_BY_NAME),
+        **_ITEMS_BY_NAME,
         "__delitem__": Effect(DELETE_ITEM_BY_NAME),
         "__contains__": Effect(CONTAINS_ITEM_BY_NAME),
         "__iter__": Effect(ITERATE),
@@ -473,7 +479,10 @@ _METHODS: dict[type, dict[str, Effect]] = {
             Effect(WRITE_MAPPING),
         ),
         "write": Effect(WRITE_MAPPING, (0,)),
+        **_ITEMS_BY_NAME,
     },
+    memory.DATA: {"__init__": Effect(WRITE, (0, 1))},
+    **dict.fromkeys((_ctypes.Array, _ctypes._Pointer), _ITEMS_BY_NAME),
     str: {
         **dict.fromkeys(("join", "translate"), Effect(NOTHING, (0,))),
         "format": Effect(FORMAT, by_value=True),
@@ -519,7 +528,9 @@ _METHODS: dict[type, dict[str, Effect]] = {
         for part in parts.CLASSES
     },
     **dict.fromkeys(_ITERATORS, _ITERATOR_METHODS),
-    **dict.fromkeys((GetSetDescriptorType, MemberDescriptorType), _DESCRIPTOR_METHODS),
+    **dict.fromkeys(
+        (GetSetDescriptorType, MemberDescriptorType, STRUCTURE_FIELD), _DESCRIPTOR_METHODS
+    ),
 }
 
 

@@ -112,6 +112,18 @@ def _place_bound(name: str, code: CodeType, bound: str) -> Place:
     return place
 
 
+def tell_used(name: str, thing: Any, is_write: bool) -> None:
+    """Code of ours is about to read or change something as a whole.
+
+    Parameters:
+        name: of the function in whose place it does.
+        thing: what it uses.
+        is_write: whether it changes that.
+    """
+    if tell.active:
+        meanings.tell_whole(thing, is_write, _place_called(name, tell_used.__code__))
+
+
 def tell_consumed(things: Any, name: str, *, in_any_order: bool = False) -> None:
     """Code in C is about to read all items of something, called by code of ours.
 

@@ -172,8 +172,8 @@ def _tell_what_it_stands_for(owner: Any, is_write: bool, place: Place) -> tuple[
         return None
     if type(owner) is mmap.mmap:
         owner = behind_mapping(owner)
-    if families.GETITEM[type(owner)] is families.MEMORY:
-        tell_memory((memory.whole(owner, is_write),), place)
+    if issubclass(type(owner), memory.DATA):
+        tell_memory(memory.whole(owner, is_write), place)
         return None
     if type(owner) in lives.PROXIES:
         tell.whole(lives.read(owner, place), False, place)
@@ -239,7 +239,8 @@ def tell_memory(accesses: Iterable[memory.Access], place: Place) -> None:
 def _tell_memory(accesses: tuple[memory.Access, ...], place: Place) -> None:
     for owner, key, is_write in accesses:
         if key is None:
-            tell.whole(owner, is_write, place)
+            # It may be that of an mmap.
+            tell_whole(owner, is_write, place)
         else:
             tell.item(owner, key, is_write, place)
 

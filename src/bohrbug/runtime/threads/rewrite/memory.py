@@ -4,6 +4,7 @@ A pointer and what it points to, the members of a union, a structure and its fie
 made ``from_buffer`` or ``from_address`` are names for the same bytes.  Two accesses to the same
 bytes are accesses to one variable; those that overlap, but are not the same bytes, are accesses to
 the block of memory as a whole.  The memory of a buffer, such as a ``bytearray``, is that object.
+Blocks never overlap: an access to bytes of several is one to each.
 """
 
 from __future__ import annotations
@@ -26,10 +27,15 @@ FUNCTION: Any = _ctypes.CFuncPtr
 _Array: Any = _ctypes.Array
 _Pointer: Any = _ctypes._Pointer
 _Argument: Any = type(ctypes.byref(ctypes.c_int()))
+
+TAKING_ADDRESSES = frozenset({"addressof"})
+"""Names of the functions that give an address as a number."""
+
 _base_of: Any = vars(DATA)["_b_base_"].__get__
 _kept_by: Any = vars(DATA)["_objects"].__get__
 _address_of = ctypes.addressof
 _size_of = ctypes.sizeof
+_void_at = ctypes.c_void_p.from_address
 _MOST = 4_096
 
 
@@ -61,7 +67,9 @@ class _Block:
         self.keep = keep
         self.start = start
         self.end = end
-        self.variable = Named(f"memory of {type(keep).__name__}")
+        # That of a buffer, such as a bytearray, is the buffer.
+        name = "memory" if keep is None else f"memory of {type(keep).__name__}"
+        self.variable: Any = Named(name)
         # Which bytes were accessed together, as their first and their last but one; and those
         # among them that others overlap.
         self.shapes: set[tuple[int, int]] = set()
@@ -69,6 +77,8 @@ class _Block:
 
     def access(self, start: int, end: int, is_write: bool) -> Access:
         """An access to some bytes."""
+        if type(self.variable) is not Named:
+            return Access(self.variable, None, is_write)
         shape = (start, end)
         if shape not in self.shapes:
             overlapping = [other for other in self.shapes if start < other[1] and other[0] < end]
@@ -85,24 +95,39 @@ _blocks: list[_Block] = []
 forgotten_afterwards(_starts, _blocks)
 
 
-def _block_at(start: int, end: int) -> _Block | None:
-    index = bisect_right(_starts, start) - 1
-    if index >= 0 and start < _blocks[index].end:
-        return _blocks[index]
-    if index + 1 < len(_blocks) and _blocks[index + 1].start < end:
-        return _blocks[index + 1]
-    return None
+def _blocks_of(keep: object, start: int, end: int, first: int, last: int) -> Iterator[_Block]:
+    """The blocks that some bytes are in; what none has yet becomes one.
 
-
-def _add(keep: object, start: int, end: int) -> _Block:
+    Parameters:
+        keep: whose memory it is.
+        start, end: addresses of the bytes.
+        first, last: those of all the memory of that object.
+    """
     if len(_blocks) >= _MOST:
         _starts.clear()
         _blocks.clear()
-    index = bisect_right(_starts, start)
-    block = _Block(keep, start, end)
-    _starts.insert(index, start)
-    _blocks.insert(index, block)
-    return block
+    index = max(bisect_right(_starts, start) - 1, 0)
+    if index < len(_blocks) and _blocks[index].end <= start:
+        index += 1
+    at = start
+    while at < end:
+        if index == len(_blocks) or _blocks[index].start > at:
+            low = max(first, _blocks[index - 1].end) if index else first
+            high = min(last, _blocks[index].start) if index < len(_blocks) else last
+            _starts.insert(index, low)
+            _blocks.insert(index, _Block(keep, low, high))
+        yield _blocks[index]
+        at = _blocks[index].end
+        index += 1
+
+
+def _bytes_between(
+    keep: object, start: int, end: int, memory: tuple[int, int], is_write: bool
+) -> Iterator[Access]:
+    """Accesses to some bytes of the memory of an object."""
+    first, last = min(start, memory[0]), max(end, memory[1])
+    for block in _blocks_of(keep, start, end, first, last):
+        yield block.access(max(start, block.start), min(end, block.end), is_write)
 
 
 def _root_of(owner: Any) -> Any:
@@ -123,34 +148,56 @@ def _buffer_of(root: Any) -> Any:
     kept = _kept_by(root)
     for each in kept.values() if type(kept) is dict else (kept,):
         if type(each) is memoryview:
-            return each.obj
+            return shown_by(each)[0]
     return None
 
 
 def register(owner: Any) -> None:
     """Something is about to get hold of the address of an object."""
-    _bytes_of(owner, 0, _size_of(owner), False)
+    root = _root_of(owner)
+    first, last = _range_of(root)
+    buffer = _buffer_of(root)
+    is_of_other = buffer is not None and not issubclass(type(buffer), DATA)
+    for block in _blocks_of(root, first, last, first, last):
+        if is_of_other:
+            block.variable = buffer
 
 
-def _bytes_of(owner: Any, offset: int, size: int, is_write: bool) -> Access:
+def _range_of(owner: Any) -> tuple[int, int]:
+    first = _address_of(owner)
+    return first, first + max(_size_of(owner), 1)
+
+
+def _bytes_of(owner: Any, offset: int, size: int, is_write: bool) -> Iterator[Access]:
     root = _root_of(owner)
     buffer = _buffer_of(root)
     if buffer is not None and not issubclass(type(buffer), DATA):
-        return Access(buffer, None, is_write)
+        yield Access(buffer, None, is_write)
+        return
     start = _address_of(owner) + offset
-    block = _block_at(start, start + size)
-    if block is None:
-        first = _address_of(root)
-        block = _add(root, first, first + max(_size_of(root), 1))
-    return block.access(start, start + size, is_write)
+    yield from _bytes_between(root, start, start + max(size, 1), _range_of(root), is_write)
 
 
-def _bytes_at(address: int, size: int, is_write: bool) -> Access | None:
-    block = _block_at(address, address + size)
-    return None if block is None else block.access(address, address + size, is_write)
+def _bytes_at(address: int, size: int, is_write: bool) -> Iterator[Access]:
+    """Those at an address that somebody knows, as a number."""
+    end = address + max(size, 1)
+    yield from _bytes_between(None, address, end, (address, end), is_write)
 
 
-def whole(owner: Any, is_write: bool) -> Access:
+def _bytes_behind(pointer: Any, address: int, size: int, is_write: bool) -> Iterator[Access]:
+    """Those at an address that a pointer leads to; it keeps what it was made of."""
+    end = address + max(size, 1)
+    kept = _kept_by(pointer)
+    for each in kept.values() if type(kept) is dict else (kept,):
+        if issubclass(type(each), DATA):
+            first, last = _range_of(each)
+            if first <= address and end <= last:
+                yield from _bytes_of(each, address - first, size, is_write)
+                return
+    yield from _bytes_between(pointer, address, end, (address, end), is_write)
+
+
+def whole(owner: Any, is_write: bool) -> Iterator[Access]:
     """All of an object is accessed."""
     return _bytes_of(owner, 0, _size_of(owner), is_write)
 
@@ -166,14 +213,14 @@ def attribute(owner: Any, name: str, descriptor: Any, is_write: bool) -> Iterato
     """
     if not hasattr(descriptor, "offset"):
         # value, raw, contents
-        yield whole(owner, is_write)
+        yield from whole(owner, is_write)
         return
     class_ = _type_of_field(type(owner), name)
     if class_ is None or is_write or _is_simple(class_):
         size = descriptor.size
         # Of a field of bits, the upper half says how many.
         size = _size_of(class_) if class_ is not None else max(size & 0xFFFF, 1)
-        yield _bytes_of(owner, descriptor.offset, size, is_write)
+        yield from _bytes_of(owner, descriptor.offset, size, is_write)
 
 
 def _type_of_field(class_: type, name: str) -> Any:
@@ -194,34 +241,39 @@ def item(owner: Any, key: Any, is_write: bool) -> Iterator[Access]:
     class_ = type(owner)._type_
     size = _size_of(class_)
     if issubclass(type(owner), _Pointer):
-        yield whole(owner, False)
+        yield from whole(owner, False)
         address = _target_of(owner)
-        if type(key) is int and address:
-            if is_write or _is_simple(class_):
-                found = _bytes_at(address + key * size, size, is_write)
-                yield found or whole_at(owner, is_write)
-        elif address:
-            yield whole_at(owner, is_write)
+        if address and (is_write or type(key) is not int or _is_simple(class_)):
+            first, count = _span(key)
+            yield from _bytes_behind(owner, address + first * size, count * size, is_write)
         return
     if type(key) is not int:
-        yield whole(owner, is_write)
+        yield from whole(owner, is_write)
     elif is_write or _is_simple(class_):
         index = key if key >= 0 else key + len(owner)
         if 0 <= index < len(owner):
-            yield _bytes_of(owner, index * size, size, is_write)
+            yield from _bytes_of(owner, index * size, size, is_write)
 
 
-def whole_at(pointer: Any, is_write: bool) -> Access:
+def _span(key: Any) -> tuple[int, int]:
+    """The first one of the elements that a pointer is asked for, and from there how many."""
+    if type(key) is not slice or type(key.stop) is not int:
+        return (key if type(key) is int else 0), 1
+    start = key.start if type(key.start) is int else 0
+    return min(start, key.stop), max(abs(key.stop - start), 1)
+
+
+def whole_at(pointer: Any, is_write: bool) -> Iterator[Access]:
     """What a pointer points to."""
-    try:
-        target = pointer.contents
-    except ValueError:
-        return whole(pointer, False)
-    return whole(target, is_write)
+    address = _target_of(pointer)
+    if address:
+        return _bytes_behind(pointer, address, _size_of(type(pointer)._type_), is_write)
+    return whole(pointer, False)
 
 
 def _target_of(pointer: Any) -> int:
-    return ctypes.cast(pointer, ctypes.c_void_p).value or 0
+    # Not by "cast", which is Python code that may be rewritten.
+    return _void_at(_address_of(pointer)).value or 0
 
 
 def _address(value: Any) -> int | None:
@@ -237,21 +289,39 @@ def _address(value: Any) -> int | None:
 
 def _argument(value: Any, size: int, is_write: bool) -> Iterator[Access]:
     address = _address(value)
-    if address:
-        if issubclass(type(value), DATA) or type(value) is _Argument:
-            owner: Any = value._obj if type(value) is _Argument else value
-            register(owner)
-        found = _bytes_at(address, max(size, 1), is_write)
-        if found is not None:
-            yield found
+    if not address:
+        return
+    if type(value) is _Argument:
+        register(value._obj)
+    elif issubclass(type(value), (_Pointer, ctypes.c_void_p)):
+        yield from _bytes_behind(value, address, size, is_write)
+        return
+    elif issubclass(type(value), DATA):
+        register(value)
+    yield from _bytes_at(address, size, is_write)
 
 
 _memset, _memmove = id(ctypes.memset), id(ctypes.memmove)
-_READING = frozenset(
-    id(function)
-    for name in ("_string_at", "_wstring_at", "_memoryview_at")
+_cast = id(vars(ctypes).get("_cast"))
+_READING = {
+    id(function): _size_of(unit)
+    for name, unit in (
+        ("_string_at", ctypes.c_char),
+        ("_wstring_at", ctypes.c_wchar),
+        ("_memoryview_at", ctypes.c_char),
+    )
     if (function := vars(ctypes).get(name)) is not None
-)
+}
+"""By identity of the functions that read memory: the size of what they count."""
+
+
+def _size_read(function: Any, unit: int, arguments: tuple[Any, ...]) -> int:
+    """How many bytes a function that reads memory is about to read."""
+    count = arguments[1] if len(arguments) > 1 and type(arguments[1]) is int else 1
+    if count >= 0:
+        return count * unit
+    # Up to the end of a text, which it finds as the program would.
+    return (len(function(arguments[0], -1)) + 1) * unit if _address(arguments[0]) else 0
 
 
 def called(function: Any, arguments: tuple[Any, ...]) -> Iterable[Access]:
@@ -265,18 +335,22 @@ def called(function: Any, arguments: tuple[Any, ...]) -> Iterable[Access]:
     elif known == _memmove and len(arguments) >= 3:
         yield from _argument(arguments[1], arguments[2], False)
         yield from _argument(arguments[0], arguments[2], True)
+    elif known == _cast:
+        # What comes of it is another name for the same memory.
+        if arguments and issubclass(type(arguments[0]), _Pointer):
+            yield from whole(arguments[0], False)
     elif known in _READING:
-        size = arguments[1] if len(arguments) > 1 and type(arguments[1]) is int else 1
         if arguments:
+            size = _size_read(function, _READING[known], arguments)
             yield from _argument(arguments[0], size, False)
     else:
         for argument in arguments:
             if type(argument) is _Argument:
-                yield whole(argument._obj, True)
+                yield from whole(argument._obj, True)
             elif issubclass(type(argument), _Pointer):
-                yield whole_at(argument, True)
+                yield from whole_at(argument, True)
             elif issubclass(type(argument), _Array):
-                yield whole(argument, True)
+                yield from whole(argument, True)
 
 
 _BufferOfStream: type = type(io.BytesIO().getbuffer().obj)

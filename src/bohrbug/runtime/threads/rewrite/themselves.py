@@ -5,7 +5,7 @@ from __future__ import annotations
 import decimal
 import mmap
 
-from bohrbug.runtime.threads.rewrite import delegates, families, lives, parts
+from bohrbug.runtime.threads.rewrite import delegates, families, lives, memory, parts
 from bohrbug.runtime.threads.rewrite.attributes import depends_on_special_methods
 from bohrbug.runtime.threads.rewrite.classes import FOREIGN, remember_class
 
@@ -17,7 +17,7 @@ class _OnlyThemselves(dict[type, bool]):
         answer = not (
             class_ in families.VIEWS
             or class_ in (memoryview, mmap.mmap)
-            or families.GETITEM[class_] is families.MEMORY
+            or issubclass(class_, memory.DATA)
             or class_ in lives.PROXIES
             or delegates.DELEGATES[class_] is not None
             or class_ in parts.PARTS
