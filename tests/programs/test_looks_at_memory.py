@@ -1,4 +1,4 @@
-"""Whoever looks at memory of ``ctypes``, at an ``mmap`` or a connection, sees what others change."""
+"""Who looks at memory of ``ctypes``, at an ``mmap`` or a connection sees what others change."""
 
 from __future__ import annotations
 
@@ -26,6 +26,10 @@ from .looking_twice import Looks, check_that_it_holds, check_that_it_is_found
 
 class _Pair(ctypes.Structure):
     _fields_ = (("a", ctypes.c_int), ("b", ctypes.c_int * 2))
+
+
+class _Named(ctypes.Structure):
+    _fields_ = (("name", ctypes.c_char * 4),)
 
 
 class _Kind(NamedTuple):
@@ -122,18 +126,19 @@ def _back_up_into(connection: sqlite3.Connection) -> None:
     source.backup(connection)
 
 
-def _bytes_of_closed(connection: sqlite3.Connection) -> object:
-    try:
-        return len(connection.serialize())
-    except sqlite3.ProgrammingError as error:
-        return str(error)
+def _or_error(look: Callable[[Any], object]) -> Callable[[Any], object]:
+    def see(it: Any) -> object:
+        try:
+            return look(it)
+        except sqlite3.Error as error:
+            return str(error)
+
+    return see
 
 
-def _level(connection: sqlite3.Connection) -> object:
-    try:
-        return connection.isolation_level
-    except sqlite3.ProgrammingError as error:
-        return str(error)
+def _enter(connection: sqlite3.Connection) -> None:
+    with connection:
+        pass
 
 
 def _rows(connection: sqlite3.Connection) -> object:
@@ -206,6 +211,7 @@ KINDS = {
             "copy": lambda it: copy.copy(it).a,
             "pickle": pickle.dumps,
             "from_buffer_copy": lambda it: _Pair.from_buffer_copy(it).a,
+            "string_at by reference": lambda it: ctypes.string_at(ctypes.byref(it), 2),
             "string_at an address": lambda it: ctypes.string_at(ctypes.addressof(it), 2),
             "descriptor": lambda it: _Pair.a.__get__(it),
         },
@@ -214,6 +220,9 @@ KINDS = {
         _Pair,
         {"setitem by name": lambda it: it.b.__setitem__(0, 6)},
         {"list": lambda it: list(it.b), "bytes": bytes, "sum": lambda it: sum(it.b)},
+    ),
+    "text in a structure": _Kind(
+        _Named, {"attribute": _set("name", b"ab")}, {"attribute": lambda it: it.name}
     ),
     "number": _Kind(
         ctypes.c_int,
@@ -234,7 +243,7 @@ KINDS = {
             **_BYTES,
             "list": list,
             "sum": lambda it: sum(it),
-            "for": lambda it: [each for each in it],
+            "for": lambda it: [each + 1 for each in it],
             "islice": lambda it: list(itertools.islice(it, 2)),
         },
     ),
@@ -276,7 +285,17 @@ KINDS = {
     "closed connection": _Kind(
         _database,
         {"close": _call("close")},
-        {"serialize": _bytes_of_closed, "isolation_level": _level},
+        {
+            "serialize": _or_error(lambda it: it.serialize()),
+            "isolation_level": _or_error(lambda it: it.isolation_level),
+            "with": _or_error(_enter),
+            "getlimit": _or_error(_call("getlimit", sqlite3.SQLITE_LIMIT_LENGTH)),
+        },
+    ),
+    "cursor of a closed connection": _Kind(
+        _cursor,
+        {"close": lambda it: it.connection.close()},
+        {"fetchall": _or_error(_call("fetchall")), "close": _or_error(_call("close"))},
     ),
     "blob": _Kind(
         _database,
@@ -299,6 +318,16 @@ KINDS = {
         _with_converter,
         {"register": lambda _: sqlite3.register_converter("adapted", lambda _: 2)},
         {"execute": _rows},
+    ),
+    "adapt": _Kind(
+        _with_converter,
+        {"register": lambda _: sqlite3.register_adapter(_Adapted, lambda _: 2)},
+        {"adapt": lambda _: sqlite3.adapt(_Adapted())},
+    ),
+    "authorizer": _Kind(
+        _database,
+        {"set": _call("set_authorizer", lambda *_: sqlite3.SQLITE_DENY)},
+        {"select": _or_error(_rows), "serialize": _or_error(lambda it: it.serialize())},
     ),
     "size of a cursor": _Kind(
         _cursor, {"set": _set("arraysize", 2)}, {"get": lambda it: it.arraysize}

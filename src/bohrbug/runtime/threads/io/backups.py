@@ -40,7 +40,7 @@ def back_up(
     of_target = getattr(target, "_waiting", None)
     if of_target is not None:
         databases.append(of_target.database)
-    steps = _Steps(execution, databases, options.get("progress"), place_of(frame))
+    steps = _Steps(execution, source, databases, options.get("progress"), place_of(frame))
     steps.begin()
     try:
         call(target, **{**options, "progress": steps.go_on, "sleep": 0.0})
@@ -53,6 +53,7 @@ class _Steps:
 
     Parameters:
         execution: the current one.
+        source: what is read.
         databases: that which is read, and, if it is controlled, that which is written.
         progress: what the program wants to be told by.
         place: of the call.
@@ -61,11 +62,13 @@ class _Steps:
     def __init__(
         self,
         execution: Execution,
+        source: Any,
         databases: list[Database],
         progress: Callable[[int, int, int], object] | None,
         place: Any,
     ) -> None:
         self._execution = execution
+        self._source = source
         self._databases = databases
         self._progress = progress
         self._place = place
@@ -98,13 +101,17 @@ class _Steps:
             database.tell_blobs(kind is not QUERY)
 
     def _wait(self) -> None:
-        """Until somebody has used one of them."""
-        before = [database.uses for database in self._databases]
-        database = self._databases[-1]
+        """Until somebody has used what is locked; then the step is tried again."""
+        is_readable = self._source._waiting.can_read(self._source)
+        database, kind = self._databases[0], QUERY
+        if is_readable:
+            database, kind = self._databases[-1], STATEMENT
+        uses = database.uses
         self._execution.perform(
-            STATEMENT,
+            kind,
             database.state(self._execution, self._place),
             self._place,
-            lambda: before != [database.uses for database in self._databases],
+            lambda: database.uses != uses,
             external=self._execution.outside.has_children,
         )
+        self.begin()

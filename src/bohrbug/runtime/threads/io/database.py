@@ -13,7 +13,7 @@ import re
 import time
 import weakref
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeGuard
 from weakref import WeakValueDictionary
 
 from bohrbug.model.operation import QUERY, STATEMENT, Kind
@@ -139,6 +139,8 @@ def _where_it_is(path: str) -> tuple[str, str]:
 
 
 _SHARED = "connection to a database used by several tasks"
+_CLOSED = "connection to a database closed while there are other tasks"
+_CLOSING = frozenset({_SHARED, _CLOSED})
 
 
 class Waiting:
@@ -174,13 +176,23 @@ class Waiting:
     def look_whether_open(self, frame: Any) -> None:
         """The same where it only matters whether another task closes the connection."""
         execution = controlled()
-        if (
-            self._owner is None
-            and execution is not None
-            and not execution.current.inside
-            and self._is_shared(execution)
-        ):
+        if self._is_used_beside_others(execution) and _CLOSING <= execution.namespaces:
             self.look(frame)
+
+    def close(self, connection: Any, call: Callable[[], Any], frame: Any) -> None:
+        """Close the connection; parameters as of :meth:`end`."""
+        execution = controlled()
+        if self._is_used_beside_others(execution):
+            # From the next execution on.
+            execution.namespaces.add(_CLOSED)
+        self.end(connection, call, frame)
+
+    def _is_used_beside_others(self, execution: Execution | None) -> TypeGuard[Execution]:
+        """The task uses the connection; whether others may do so meanwhile."""
+        if self._owner is not None or execution is None or execution.current.inside:
+            return False
+        self._is_shared(execution)
+        return not execution.is_alone()
 
     def opened(self, blob: Any) -> None:
         """A blob was opened."""
@@ -192,6 +204,17 @@ class Waiting:
     def database(self) -> Database:
         """What the connection is connected to."""
         return self._database
+
+    def can_read(self, connection: Any) -> bool:
+        """Whether nobody locks what is in the database, where only that is asked."""
+        cursor = self._module.Cursor(connection)
+        try:
+            cursor.execute("SELECT 1 FROM sqlite_master").fetchall()
+        except self._module.OperationalError:
+            return False
+        finally:
+            cursor.close()
+        return True
 
     def use(self, connection: Any, kind: Kind, call: Callable[[], Any], frame: Any) -> Any:
         """Use what is in the database without a statement, for the code that runs in ``frame``.
@@ -210,9 +233,6 @@ class Waiting:
             connection: whose transaction.
             call: what does it.
         """
-        execution = controlled()
-        if self._owner is None and execution is not None and not execution.current.inside:
-            self._is_shared(execution)
         self._perform(connection, STATEMENT, call, (), frame)
         self._has_begun = False
 

@@ -38,6 +38,9 @@ def _wrap_sqlite(module: Any) -> None:
 
     patches.function(module, "connect")(connect)
     patches.function(module.dbapi2, "connect")(connect)
+    adapt = _adapting(module)
+    patches.function(module, "adapt")(adapt)
+    patches.function(module.dbapi2, "adapt")(adapt)
     for name, kept in (("register_adapter", _ADAPTERS), ("register_converter", _CONVERTERS)):
         register = _registering(getattr(module, name), name, getattr(module, kept))
         patches.function(module, name)(register)
@@ -69,6 +72,17 @@ _PARAMETERS = (
     "factory",
 )
 """Of ``sqlite3.connect``, in their order, as far as it matters."""
+
+
+def _adapting(module: Any) -> Callable[..., Any]:
+    original = module.adapt
+
+    @functools.wraps(original)
+    def adapt(*args: Any) -> Any:
+        tell_used("sqlite3.adapt", getattr(module, _ADAPTERS), False)
+        return original(*args)
+
+    return adapt
 
 
 class _Classes:
@@ -161,7 +175,9 @@ class _Classes:
                 return self._waiting.execute(self, call, args, frame)
 
             def backup(self, target: Any, **options: Any) -> None:
-                back_up(self, target, super().backup, options, _getframe(1))
+                frame = _getframe(1)
+                _point_at_settings(self, INSPECT, frame)
+                back_up(self, target, super().backup, options, frame)
 
             def commit(self) -> None:
                 self._waiting.end(self, super().commit, _getframe(1))
@@ -170,7 +186,7 @@ class _Classes:
                 self._waiting.end(self, super().rollback, _getframe(1))
 
             def close(self) -> None:
-                self._waiting.end(self, super().close, _getframe(1))
+                self._waiting.close(self, super().close, _getframe(1))
 
             def __exit__(self, *exc_info: object) -> None:
                 frame = _getframe(1)
@@ -186,6 +202,7 @@ class _Classes:
         for names, make in (
             (_USING_DATA, _using_data),
             (_ABOUT_SETTINGS, _about_settings),
+            (_NEEDING_NOTHING_ELSE, _needing_it_open),
         ):
             for name in names:
                 if hasattr(base, name):
@@ -279,17 +296,33 @@ def _use_settings(connection: Any, kind: Kind, frame: Any) -> None:
 
 _ABOUT_SETTINGS = (
     *("setlimit", "getlimit", "setconfig", "getconfig", "enable_load_extension", "interrupt"),
+    "__call__",
 )
-"""Methods of connections that set something, or ask for it."""
+"""Methods of connections that set something, or go by it."""
 
 
 def _about_settings(base: Any, name: str) -> Any:
     original = getattr(base, name)
-    kind = INSPECT if name in ("getlimit", "getconfig", "interrupt") else SET
+    kind = SET if name in ("setlimit", "setconfig", "enable_load_extension") else INSPECT
 
     @functools.wraps(original)
     def use(self: Any, *args: Any) -> Any:
         _use_settings(self, kind, _getframe(1))
+        return original(self, *args)
+
+    return use
+
+
+_NEEDING_NOTHING_ELSE = ("__enter__",)
+"""Methods of connections that only a closed one refuses."""
+
+
+def _needing_it_open(base: Any, name: str) -> Any:
+    original = getattr(base, name)
+
+    @functools.wraps(original)
+    def use(self: Any, *args: Any) -> Any:
+        self._waiting.look_whether_open(_getframe(1))
         return original(self, *args)
 
     return use
@@ -304,6 +337,7 @@ def _using_data(base: Any, name: str) -> Any:
 
     @functools.wraps(original)
     def use(self: Any, *args: Any, **options: Any) -> Any:
+        _point_at_settings(self, INSPECT, _getframe(1))
         call = functools.partial(original, self, *args, **options)
         result = self._waiting.use(self, _USING_DATA[name], call, _getframe(1))
         if name == "blobopen":
@@ -350,6 +384,12 @@ def _point_at_cursor(cursor: Any, frame: Any) -> None:
     if _SHARED in execution.namespaces:
         state = execution.resources.of(cursor, "Cursor")
         execution.perform(STATEMENT, state, place_of(frame))
+
+
+def _go_on(cursor: Any, frame: Any) -> None:
+    """The same of what needs an open connection."""
+    _point_at_cursor(cursor, frame)
+    cursor.connection._waiting.look_whether_open(frame)
 
 
 def _watched(base: Any, name: str) -> property:
@@ -399,26 +439,26 @@ def _new_cursor(base: Any, module: Any) -> type:
         # Reading rows may end a statement, and with it its lock.
 
         def fetchone(self) -> Any:
-            _point_at_cursor(self, _getframe(1))
+            _go_on(self, _getframe(1))
             return self._note_use(super().fetchone())
 
         def fetchmany(self, *args: Any, **options: Any) -> Any:
-            _point_at_cursor(self, _getframe(1))
+            _go_on(self, _getframe(1))
             return self._note_use(super().fetchmany(*args, **options))
 
         def fetchall(self) -> Any:
-            _point_at_cursor(self, _getframe(1))
+            _go_on(self, _getframe(1))
             return self._note_use(super().fetchall())
 
         def __next__(self) -> Any:
-            _point_at_cursor(self, _getframe(1))
+            _go_on(self, _getframe(1))
             try:
                 return super().__next__()
             finally:
                 self._note_use(None)
 
         def close(self) -> None:
-            _point_at_cursor(self, _getframe(1))
+            _go_on(self, _getframe(1))
             self._note_use(super().close())
 
         def _note_use(self, result: Any) -> Any:

@@ -216,7 +216,7 @@ def attribute(owner: Any, name: str, descriptor: Any, is_write: bool) -> Iterato
         yield from whole(owner, is_write)
         return
     class_ = _type_of_field(type(owner), name)
-    if class_ is None or is_write or _is_simple(class_):
+    if class_ is None or is_write or _is_simple(class_) or _is_text(class_):
         size = descriptor.size
         # Of a field of bits, the upper half says how many.
         size = _size_of(class_) if class_ is not None else max(size & 0xFFFF, 1)
@@ -234,6 +234,11 @@ def _type_of_field(class_: type, name: str) -> Any:
 def _is_simple(class_: Any) -> bool:
     """Whether reading an element reads memory, and does not make another name for it."""
     return issubclass(class_, _ctypes._SimpleCData)
+
+
+def _is_text(class_: Any) -> bool:
+    """Whether a field of this class is read as bytes or as text, and not as an array."""
+    return issubclass(class_, _Array) and class_._type_ in (ctypes.c_char, ctypes.c_wchar)
 
 
 def item(owner: Any, key: Any, is_write: bool) -> Iterator[Access]:
