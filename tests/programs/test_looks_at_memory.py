@@ -17,6 +17,8 @@ import struct
 import tempfile
 import zlib
 from collections.abc import Callable
+from multiprocessing import Array, Value
+from multiprocessing.shared_memory import SharedMemory
 from typing import Any, NamedTuple
 
 import pytest
@@ -176,6 +178,12 @@ def _file_in_memory() -> mmap.mmap:
         return mmap.mmap(file.fileno(), 16)
 
 
+def _shared_memory() -> SharedMemory:
+    memory = SharedMemory(create=True, size=8)
+    memory.unlink()
+    return memory
+
+
 def _pointer() -> tuple[Any, Any]:
     array = _ARRAY(1, 2, 3)
     return ctypes.cast(array, ctypes.POINTER(ctypes.c_int)), array
@@ -269,6 +277,30 @@ KINDS = {
             "of the array": lambda it: it[1][2],
             "bytes of the array": lambda it: bytes(it[1]),
         },
+    ),
+    "what a pointer points to": _Kind(
+        _pointer,
+        {"contents": lambda it: setattr(it[0], "contents", ctypes.c_int(7))},
+        {
+            "item": lambda it: it[0][0],
+            "contents": lambda it: it[0].contents.value,
+            "string_at": lambda it: ctypes.string_at(it[0], 4),
+        },
+    ),
+    "synchronized array": _Kind(
+        lambda: Array("i", [1, 2]),
+        {"setitem": lambda it: operator.setitem(it, 0, 5)},
+        {"of the array in it": lambda it: list(it.get_obj()), "slice": lambda it: it[:]},
+    ),
+    "synchronized number": _Kind(
+        lambda: Value("i", 1),
+        {"value": _set("value", 5)},
+        {"value": lambda it: it.value, "of the number in it": lambda it: it.get_obj().value},
+    ),
+    "shared memory": _Kind(
+        _shared_memory,
+        {"item": lambda it: operator.setitem(it.buf, 0, 5), "close": _call("close")},
+        {"bytes": lambda it: bytes(it.buf or b"closed"), "item": lambda it: it.buf[0]},
     ),
     "mmap": _Kind(lambda: mmap.mmap(-1, 16), *_MAPPED),
     "mmap of a file": _Kind(_file_in_memory, *_MAPPED),

@@ -97,7 +97,9 @@ def test_others_come_in_between_its_steps() -> None:
         def back_up() -> None:
             with contextlib.closing(sqlite3.connect(":memory:")) as target:
                 source.backup(
-                    target, pages=1, progress=lambda status, remaining, total: left.append(remaining)
+                    target,
+                    pages=1,
+                    progress=lambda *status: left.append(status[1]),
                 )
 
         def change() -> None:

@@ -175,8 +175,8 @@ ROWS = (
     Row(f"{_CONNECTION}:_ConnectionBase", messages="poll send recv recv_bytes"),
     Row(f"{_CONNECTION}:_ConnectionBase", both="send_bytes recv_bytes_into"),
     Row(f"{_CONNECTION}:Connection", control="_recv@posix _send@posix"),
-    Row("sqlite3", control="connect register_adapter register_converter"),
-    Row("sqlite3.dbapi2", control="connect register_adapter register_converter"),
+    Row("sqlite3", control="connect adapt register_adapter register_converter"),
+    Row("sqlite3.dbapi2", control="connect adapt register_adapter register_converter"),
     # -- time and chance -----------------------------------------------------------------
     Row("time", control="sleep time monotonic perf_counter process_time thread_time"),
     Row("time", control="time_ns monotonic_ns perf_counter_ns process_time_ns thread_time_ns"),

@@ -176,7 +176,7 @@ class Waiting:
     def look_whether_open(self, frame: Any) -> None:
         """The same where it only matters whether another task closes the connection."""
         execution = controlled()
-        if self._is_used_beside_others(execution) and _CLOSING <= execution.namespaces:
+        if self._is_used_beside_others(execution) and execution.namespaces >= _CLOSING:
             self.look(frame)
 
     def close(self, connection: Any, call: Callable[[], Any], frame: Any) -> None:

@@ -268,12 +268,11 @@ def _span(key: Any) -> tuple[int, int]:
     return min(start, key.stop), max(abs(key.stop - start), 1)
 
 
-def whole_at(pointer: Any, is_write: bool) -> Iterator[Access]:
+def _whole_at(pointer: Any, is_write: bool) -> Iterator[Access]:
     """What a pointer points to."""
     address = _target_of(pointer)
     if address:
-        return _bytes_behind(pointer, address, _size_of(type(pointer)._type_), is_write)
-    return whole(pointer, False)
+        yield from _bytes_behind(pointer, address, _size_of(type(pointer)._type_), is_write)
 
 
 def _target_of(pointer: Any) -> int:
@@ -299,6 +298,7 @@ def _argument(value: Any, size: int, is_write: bool) -> Iterator[Access]:
     if type(value) is _Argument:
         register(value._obj)
     elif issubclass(type(value), (_Pointer, ctypes.c_void_p)):
+        yield from whole(value, False)
         yield from _bytes_behind(value, address, size, is_write)
         return
     elif issubclass(type(value), DATA):
@@ -353,7 +353,8 @@ def called(function: Any, arguments: tuple[Any, ...]) -> Iterable[Access]:
             if type(argument) is _Argument:
                 yield from whole(argument._obj, True)
             elif issubclass(type(argument), _Pointer):
-                yield from whole_at(argument, True)
+                yield from whole(argument, False)
+                yield from _whole_at(argument, True)
             elif issubclass(type(argument), _Array):
                 yield from whole(argument, True)
 
