@@ -71,6 +71,16 @@ def _call(name: str, *arguments: Any) -> Callable[[Any], object]:
     return lambda it: getattr(it, name)(*arguments)
 
 
+def _or_error(look: Callable[[Any], object]) -> Callable[[Any], object]:
+    def see(it: Any) -> object:
+        try:
+            return look(it)
+        except (sqlite3.Error, ValueError) as error:
+            return str(error)
+
+    return see
+
+
 def _bytes_by_pipe(buffer: Any) -> bytes:
     reading, writing = os.pipe()
     os.write(writing, buffer)
@@ -128,19 +138,8 @@ def _back_up_into(connection: sqlite3.Connection) -> None:
     source.backup(connection)
 
 
-def _or_error(look: Callable[[Any], object]) -> Callable[[Any], object]:
-    def see(it: Any) -> object:
-        try:
-            return look(it)
-        except sqlite3.Error as error:
-            return str(error)
-
-    return see
-
-
-def _enter(connection: sqlite3.Connection) -> None:
-    with connection:
-        pass
+def _enter(connection: sqlite3.Connection | mmap.mmap) -> None:
+    connection.__enter__()
 
 
 def _rows(connection: sqlite3.Connection) -> object:
@@ -304,6 +303,17 @@ KINDS = {
     ),
     "mmap": _Kind(lambda: mmap.mmap(-1, 16), *_MAPPED),
     "mmap of a file": _Kind(_file_in_memory, *_MAPPED),
+    "closed mmap": _Kind(
+        _file_in_memory,
+        {"close": _call("close"), "__exit__": _call("__exit__", None, None, None)},
+        {
+            "len": _or_error(len),
+            "__len__": _or_error(_call("__len__")),
+            "with": _or_error(_enter),
+            "from_buffer": _or_error(lambda it: bytes(ctypes.c_int.from_buffer(it))),
+            "closed": lambda it: it.closed,
+        },
+    ),
     "connection": _Kind(
         _database,
         {

@@ -472,7 +472,7 @@ _METHODS: dict[type, dict[str, Effect]] = {
     ),
     contextvars.ContextVar: dict.fromkeys(("get", "set", "reset"), Effect(USE_CONTEXT_VARIABLE)),
     mmap.mmap: {
-        **dict.fromkeys(_names("find rfind size tell"), Effect(LOOK_IN_MAPPING)),
+        **dict.fromkeys(_names("find rfind size tell __len__ __enter__"), Effect(LOOK_IN_MAPPING)),
         **dict.fromkeys(_names("seek read read_byte readline"), Effect(READ_MAPPING)),
         **dict.fromkeys(
             _names("write_byte move resize close __exit__ flush madvise"),

@@ -435,7 +435,9 @@ def _method(owner: Any, name: str, arguments: tuple[Any, ...], place: Place) -> 
         unknown.assume(place, f"{unknown.name_of_class(owner)}.{name}")
 
 
-_MAKING_OF_ITEMS = frozenset({"fromkeys", "from_bytes", "maketrans", "from_buffer_copy"})
+_MAKING_OF_ITEMS = frozenset(
+    {"fromkeys", "from_bytes", "maketrans", "from_buffer", "from_buffer_copy"}
+)
 """Methods of classes that make an object of the items of what they are given."""
 
 _READING_ALL_ATTRIBUTES = frozenset({"__reduce_ex__", "__reduce__", "__getstate__"})
