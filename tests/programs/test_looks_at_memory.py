@@ -255,12 +255,12 @@ KINDS = {
         },
     ),
     "text": _Kind(
-        lambda: ctypes.create_string_buffer(b"ab", 4),
+        lambda: (ctypes.c_char * 4)(b"a", b"b"),
         {"second item": _call("__setitem__", 1, b"q")},
         {"value": lambda it: it.value, "string_at": lambda it: ctypes.string_at(it)},
     ),
     "wide text": _Kind(
-        lambda: ctypes.create_unicode_buffer("ab", 4),
+        lambda: (ctypes.c_wchar * 4)("a", "b"),
         {"second item": _call("__setitem__", 1, "q")},
         {"value": lambda it: it.value, "wstring_at": lambda it: ctypes.wstring_at(it, 2)},
     ),
