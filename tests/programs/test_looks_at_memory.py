@@ -151,8 +151,30 @@ def _write_blob(connection: sqlite3.Connection) -> None:
         blob.write(b"AB")
 
 
+def _with_blob() -> tuple[sqlite3.Connection, sqlite3.Blob]:
+    connection = _database()
+    return connection, connection.blobopen("t", "a", 1)
+
+
+def _reader_and_writer() -> tuple[sqlite3.Connection, sqlite3.Connection]:
+    with tempfile.NamedTemporaryFile() as file:
+        reader, writer = (sqlite3.connect(file.name, check_same_thread=False) for _ in range(2))
+        writer.executescript("create table t (a)")
+        # It goes on to be there for these two.
+        writer.execute("insert into t values (1)")
+        reader.execute("select a from t").fetchall()
+    return reader, writer
+
+
 class _Adapted:
     pass
+
+
+def _adapted_rows(_: sqlite3.Connection) -> object:
+    connection = sqlite3.connect(":memory:")
+    connection.execute("create table t (a)")
+    connection.executemany("insert into t values (?)", [(_Adapted(),)])
+    return _rows(connection)
 
 
 def _with_converter() -> sqlite3.Connection:
@@ -175,6 +197,11 @@ def _file_in_memory() -> mmap.mmap:
         file.write(bytes(16))
         file.flush()
         return mmap.mmap(file.fileno(), 16)
+
+
+def _buffer() -> tuple[Any, Any]:
+    buffer = bytearray(4)
+    return buffer, ctypes.c_int.from_buffer(buffer)
 
 
 def _shared_memory() -> SharedMemory:
@@ -286,6 +313,18 @@ KINDS = {
             "string_at": lambda it: ctypes.string_at(it[0], 4),
         },
     ),
+    "buffer": _Kind(
+        _buffer,
+        {
+            "item": lambda it: it[0].__setitem__(0, 5),
+            "number": lambda it: setattr(it[1], "value", 5),
+        },
+        {
+            "number": lambda it: it[1].value,
+            "address": lambda it: ctypes.string_at(ctypes.addressof(it[1]), 4),
+            "item": lambda it: it[0][0],
+        },
+    ),
     "synchronized array": _Kind(
         lambda: Array("i", [1, 2]),
         {"setitem": lambda it: operator.setitem(it, 0, 5)},
@@ -310,7 +349,7 @@ KINDS = {
             "len": _or_error(len),
             "__len__": _or_error(_call("__len__")),
             "with": _or_error(_enter),
-            "from_buffer": _or_error(lambda it: bytes(ctypes.c_int.from_buffer(it))),
+            "from_buffer": _or_error(lambda it: type(ctypes.c_int.from_buffer(it))),
             "closed": lambda it: it.closed,
         },
     ),
@@ -348,12 +387,26 @@ KINDS = {
             "serialize": lambda it: it.serialize(),
         },
     ),
+    "open blob": _Kind(
+        _with_blob,
+        {
+            "write": lambda it: it[1].write(b"A"),
+            "setitem": lambda it: operator.setitem(it[1], 0, 65),
+        },
+        {"select": lambda it: _rows(it[0]), "serialize": lambda it: it[0].serialize()},
+    ),
+    "end of a transaction": _Kind(
+        _reader_and_writer,
+        {"isolation_level": lambda it: setattr(it[1], "isolation_level", None)},
+        {"select": lambda it: _rows(it[0])},
+    ),
     "adapter": _Kind(
         _with_converter,
         {"register": lambda _: sqlite3.register_adapter(_Adapted, lambda _: 2)},
         {
             "execute": lambda it: it.execute("select ?", (_Adapted(),)).fetchone(),
             "of a cursor": lambda it: it.cursor().execute("select ?", [_Adapted()]).fetchone(),
+            "executemany": _adapted_rows,
         },
     ),
     "converter": _Kind(

@@ -11,6 +11,7 @@ import pytest
 
 import bohrbug
 from bohrbug import VerdictKind
+from bohrbug.model.operation import QUERY, STATEMENT
 
 
 def _explore(test: object) -> bohrbug.Result:
@@ -138,6 +139,56 @@ def test_who_looks_at_what_it_writes_sees_that_before_or_behind_it() -> None:
     result = _explore(test)
     assert result.verdict.kind is VerdictKind.HOLDS, result.verdict
     assert seen == {0, 1}
+
+
+def test_what_is_written_is_used_before_and_behind_what_is_read() -> None:
+    """Who comes in between the first two has not seen anything of it yet."""
+
+    def test() -> None:
+        source, target = (sqlite3.connect(":memory:", check_same_thread=False) for _ in range(2))
+        _together(lambda: source.backup(target), lambda: None)
+        raise AssertionError
+
+    (failure,) = _explore(test).failures
+    used = [
+        (operation.kind, operation.resource)
+        for operation in failure.trace.operations
+        if operation.kind in (QUERY, STATEMENT)
+    ]
+    (before, written), (read_as, read), behind = used
+    assert (before, read_as, behind) == (STATEMENT, QUERY, (STATEMENT, written))
+    assert read != written
+
+
+def test_what_is_read_is_used_again_behind_a_wait(tmp_path: Path) -> None:
+    """Others may have changed it meanwhile."""
+    path = tmp_path / "target.db"
+
+    def test() -> None:
+        path.unlink(missing_ok=True)
+        source, target, writing = (
+            sqlite3.connect(name, isolation_level=None, check_same_thread=False)
+            for name in (":memory:", path, path)
+        )
+        writing.execute("begin exclusive")
+        seen: list[int] = []
+        _together(
+            lambda: source.backup(target, progress=lambda status, *_: seen.append(status)),
+            lambda: writing.execute("commit"),
+        )
+        for connection in (source, target, writing):
+            connection.close()
+        assert sqlite3.SQLITE_BUSY not in seen
+
+    (failure,) = _explore(test).failures
+    trace = failure.trace
+    by_backup = [
+        operation.kind
+        for operation, task in zip(trace.operations, trace.choices, strict=True)
+        if task == "0.1" and operation.kind in (QUERY, STATEMENT)
+    ]
+    once = [STATEMENT, QUERY]
+    assert by_backup == [*once, STATEMENT, *once, STATEMENT]
 
 
 def test_a_connection_of_another_thread_is_refused() -> None:

@@ -71,8 +71,7 @@ _BY_MODULE = {
     " ShareableList._get_packing_format ShareableList._get_back_transform"
     " ShareableList._set_packing_format_and_transform SharedMemory.buf SharedMemory.close",
     # Arrays that are locked by themselves, and not where somebody has what is in them.
-    "multiprocessing.sharedctypes": "SynchronizedArray.__getitem__ SynchronizedArray.__setitem__"
-    " SynchronizedArray.__getslice__ SynchronizedArray.__setslice__",
+    "multiprocessing.sharedctypes": "SynchronizedArray.__getitem__ SynchronizedArray.__setitem__",
     # What threads that forget about the loop share with it.
     "asyncio.locks": "Event.is_set Event.set Event.wait Lock.acquire Lock.locked Lock.release"
     " Semaphore.acquire Semaphore.locked Semaphore.release BoundedSemaphore.release",
