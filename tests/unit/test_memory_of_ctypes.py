@@ -5,11 +5,12 @@ from __future__ import annotations
 import ctypes
 import io
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
 from bohrbug.runtime.threads import leftovers
+from bohrbug.runtime.threads.points import AccessPoints
 from bohrbug.runtime.threads.rewrite import memory
 from bohrbug.runtime.threads.rewrite.attributes import look_up
 
@@ -185,3 +186,20 @@ def test_memory_of_a_view_of_a_stream_is_the_stream() -> None:
     stream = io.BytesIO(bytes(8))
     number = ctypes.c_int.from_buffer(stream.getbuffer())
     assert attribute(number, "value") == [memory.Access(stream, None, False)]
+
+
+def test_functions_that_take_addresses_tell_in_each_execution() -> None:
+    points = AccessPoints(cast(Any, None))
+
+    def taking(owner: Any) -> int:
+        return ctypes.addressof(owner)
+
+    def outer(owner: Any) -> Any:
+        return lambda: ctypes.addressof(owner)
+
+    def other(owner: Any) -> int:
+        return ctypes.sizeof(owner)
+
+    assert points.are_in(taking.__code__)
+    assert points.are_in(outer.__code__)
+    assert not points.are_in(other.__code__)

@@ -121,13 +121,21 @@ def _blocks_of(keep: object, start: int, end: int, first: int, last: int) -> Ite
         index += 1
 
 
+def _block_around(start: int, end: int) -> _Block | None:
+    """The one block that all of some bytes are in, as they mostly are."""
+    index = bisect_right(_starts, start) - 1
+    return _blocks[index] if index >= 0 and end <= _blocks[index].end else None
+
+
 def _bytes_between(
     keep: object, start: int, end: int, memory: tuple[int, int], is_write: bool
-) -> Iterator[Access]:
+) -> list[Access]:
     """Accesses to some bytes of the memory of an object."""
     first, last = min(start, memory[0]), max(end, memory[1])
-    for block in _blocks_of(keep, start, end, first, last):
-        yield block.access(max(start, block.start), min(end, block.end), is_write)
+    return [
+        block.access(max(start, block.start), min(end, block.end), is_write)
+        for block in _blocks_of(keep, start, end, first, last)
+    ]
 
 
 def _root_of(owner: Any) -> Any:
@@ -168,23 +176,26 @@ def _range_of(owner: Any) -> tuple[int, int]:
     return first, first + max(_size_of(owner), 1)
 
 
-def _bytes_of(owner: Any, offset: int, size: int, is_write: bool) -> Iterator[Access]:
+def _bytes_of(owner: Any, offset: int, size: int, is_write: bool) -> Iterable[Access]:
     root = _root_of(owner)
     buffer = _buffer_of(root)
     if buffer is not None and not issubclass(type(buffer), DATA):
-        yield Access(buffer, None, is_write)
-        return
+        return (Access(buffer, None, is_write),)
     start = _address_of(owner) + offset
-    yield from _bytes_between(root, start, start + max(size, 1), _range_of(root), is_write)
+    end = start + max(size, 1)
+    block = _block_around(start, end)
+    if block is not None:
+        return (block.access(start, end, is_write),)
+    return _bytes_between(root, start, end, _range_of(root), is_write)
 
 
-def _bytes_at(address: int, size: int, is_write: bool) -> Iterator[Access]:
+def _bytes_at(address: int, size: int, is_write: bool) -> list[Access]:
     """Those at an address that somebody knows, as a number."""
     end = address + max(size, 1)
-    yield from _bytes_between(None, address, end, (address, end), is_write)
+    return _bytes_between(None, address, end, (address, end), is_write)
 
 
-def _bytes_behind(pointer: Any, address: int, size: int, is_write: bool) -> Iterator[Access]:
+def _bytes_behind(pointer: Any, address: int, size: int, is_write: bool) -> Iterable[Access]:
     """Those at an address that a pointer leads to; it keeps what it was made of."""
     end = address + max(size, 1)
     kept = _kept_by(pointer)
@@ -192,17 +203,16 @@ def _bytes_behind(pointer: Any, address: int, size: int, is_write: bool) -> Iter
         if issubclass(type(each), DATA):
             first, last = _range_of(each)
             if first <= address and end <= last:
-                yield from _bytes_of(each, address - first, size, is_write)
-                return
-    yield from _bytes_between(pointer, address, end, (address, end), is_write)
+                return _bytes_of(each, address - first, size, is_write)
+    return _bytes_between(pointer, address, end, (address, end), is_write)
 
 
-def whole(owner: Any, is_write: bool) -> Iterator[Access]:
+def whole(owner: Any, is_write: bool) -> Iterable[Access]:
     """All of an object is accessed."""
     return _bytes_of(owner, 0, _size_of(owner), is_write)
 
 
-def attribute(owner: Any, name: str, descriptor: Any, is_write: bool) -> Iterator[Access]:
+def attribute(owner: Any, name: str, descriptor: Any, is_write: bool) -> Iterable[Access]:
     """What loading or storing an attribute accesses.
 
     Parameters:
@@ -213,14 +223,14 @@ def attribute(owner: Any, name: str, descriptor: Any, is_write: bool) -> Iterato
     """
     if not hasattr(descriptor, "offset"):
         # value, raw, contents
-        yield from whole(owner, is_write)
-        return
+        return whole(owner, is_write)
     class_ = _type_of_field(type(owner), name)
     if class_ is None or is_write or _is_simple(class_) or _is_text(class_):
         size = descriptor.size
         # Of a field of bits, the upper half says how many.
         size = _size_of(class_) if class_ is not None else max(size & 0xFFFF, 1)
-        yield from _bytes_of(owner, descriptor.offset, size, is_write)
+        return _bytes_of(owner, descriptor.offset, size, is_write)
+    return ()
 
 
 def _type_of_field(class_: type, name: str) -> Any:
@@ -241,23 +251,24 @@ def _is_text(class_: Any) -> bool:
     return issubclass(class_, _Array) and class_._type_ in (ctypes.c_char, ctypes.c_wchar)
 
 
-def item(owner: Any, key: Any, is_write: bool) -> Iterator[Access]:
+def item(owner: Any, key: Any, is_write: bool) -> Iterable[Access]:
     """What ``owner[key]`` accesses, of an array or a pointer."""
     class_ = type(owner)._type_
     size = _size_of(class_)
     if issubclass(type(owner), _Pointer):
-        yield from whole(owner, False)
         address = _target_of(owner)
-        if address and (is_write or type(key) is not int or _is_simple(class_)):
-            first, count = _span(key)
-            yield from _bytes_behind(owner, address + first * size, count * size, is_write)
-        return
+        if not address or not (is_write or type(key) is not int or _is_simple(class_)):
+            return whole(owner, False)
+        first, count = _span(key)
+        behind = _bytes_behind(owner, address + first * size, count * size, is_write)
+        return (*whole(owner, False), *behind)
     if type(key) is not int:
-        yield from whole(owner, is_write)
-    elif is_write or _is_simple(class_):
+        return whole(owner, is_write)
+    if is_write or _is_simple(class_):
         index = key if key >= 0 else key + len(owner)
         if 0 <= index < len(owner):
-            yield from _bytes_of(owner, index * size, size, is_write)
+            return _bytes_of(owner, index * size, size, is_write)
+    return ()
 
 
 def _span(key: Any) -> tuple[int, int]:
