@@ -273,6 +273,15 @@ def _look_twice(look: Callable[[], int], change: Callable[[], object]) -> None:
     assert seen == [True]
 
 
+def test_attributes_of_a_cursor_are_those_of_what_it_holds(extension: ModuleType) -> None:
+    def test() -> None:
+        handle = extension.Handle()
+        one, other = extension.Cursor(handle), extension.Cursor(handle)
+        _look_twice(lambda: one.value, lambda: other.set(1))
+
+    assert bohrbug.explore(test).verdict.kind is VerdictKind.FAILED
+
+
 def test_a_bound_method_works_on_its_object(extension: ModuleType) -> None:
     def test() -> None:
         handle = extension.Handle()

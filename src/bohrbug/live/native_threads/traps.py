@@ -15,7 +15,7 @@ from types import CellType, MemberDescriptorType
 
 from bohrbug.model.operation import Site
 from bohrbug.platforms.threads.plain_values import shown
-from bohrbug.runtime.threads.rewrite.attributes import instance_dict
+from bohrbug.runtime.threads.rewrite.classes import instance_dict
 
 
 class Part(Enum):

@@ -14,8 +14,7 @@ from types import FrameType
 from typing import NamedTuple
 
 from bohrbug.runtime.threads.local_variables import local_variables
-from bohrbug.runtime.threads.rewrite.attributes import instance_dict
-from bohrbug.runtime.threads.rewrite.classes import look_up
+from bohrbug.runtime.threads.rewrite.classes import instance_dict, look_up
 
 _CONTAINERS = frozenset({list, tuple, dict, set, frozenset, str, bytes, bytearray, deque, range})
 

@@ -27,7 +27,6 @@ from bohrbug.runtime.threads.rewrite import (
 )
 from bohrbug.runtime.threads.rewrite.attributes import (
     STRUCTURE_FIELD,
-    instance_dict,
     is_stored,
     note_stored,
     read_kinds,
@@ -35,6 +34,7 @@ from bohrbug.runtime.threads.rewrite.attributes import (
 )
 from bohrbug.runtime.threads.rewrite.classes import (
     FOREIGN,
+    instance_dict,
     is_open,
     look_up,
     namespace_of,

@@ -36,10 +36,12 @@ from typing import Any
 
 from bohrbug.runtime.threads.rewrite import classes
 from bohrbug.runtime.threads.rewrite.classes import (
+    DICTS_OF_INSTANCES,
     FOREIGN,
     MISSING,
     class_may_change,
     forget_all_local_classes,
+    instance_dict,
     look_up,
     names,
     namespace_of,
@@ -269,37 +271,6 @@ _length = len
 
 
 _dictoffset_of: Callable[[type], int] = type.__dict__["__dictoffset__"].__get__
-_module_dict_of: Callable[[ModuleType], Any] = vars(ModuleType)["__dict__"].__get__
-
-
-class _DictsOfInstances(dict[type, Any]):
-    """What gets the ``__dict__`` of objects of a class without running any code; or ``None``."""
-
-    def __missing__(self, class_: type) -> Any:
-        if issubclass(class_, ModuleType):
-            answer: Any = _module_dict_of
-        else:
-            descriptor = look_up(class_, "__dict__")
-            # A member, of types.SimpleNamespace.
-            is_slot = type(descriptor) in (GetSetDescriptorType, MemberDescriptorType)
-            answer = descriptor.__get__ if is_slot else None
-        self[class_] = answer
-        remember_class(self, class_)
-        return answer
-
-
-_DICTS_OF_INSTANCES = _DictsOfInstances()
-
-
-def instance_dict(owner: Any) -> dict[str, Any] | None:
-    """The ``__dict__`` of an object, got without running any code; ``None`` if it has none."""
-    get = _DICTS_OF_INSTANCES[type(owner)]
-    try:
-        namespace = None if get is None else get(owner)
-    except (AttributeError, ValueError):
-        # It stands for an object that has none, or for nothing yet.
-        return None
-    return namespace if type(namespace) is dict else None
 
 
 def _has(value: Any, special: str) -> bool:
@@ -604,5 +575,5 @@ def forget_classes() -> None:
     """Let go of all classes, also to notice changes made by code that is not rewritten."""
     for kinds in (*_READ.values(), *_WRITE.values()):
         kinds.clear()
-    _DICTS_OF_INSTANCES.clear()
+    DICTS_OF_INSTANCES.clear()
     forget_all_local_classes()

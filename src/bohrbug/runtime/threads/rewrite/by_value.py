@@ -16,8 +16,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from bohrbug.runtime.threads.rewrite import families, halfway, meanings, tell
-from bohrbug.runtime.threads.rewrite.attributes import instance_dict
-from bohrbug.runtime.threads.rewrite.classes import remember_class
+from bohrbug.runtime.threads.rewrite.classes import instance_dict, remember_class
 from bohrbug.runtime.threads.rewrite.place import Place
 
 MOST_REACHED = 1_000

@@ -112,6 +112,39 @@ def forget_all_local_classes() -> None:
     _local_classes.clear()
 
 
+_module_dict_of: Callable[[ModuleType], Any] = vars(ModuleType)["__dict__"].__get__
+
+
+class _DictsOfInstances(dict[type, Any]):
+    """What gets the ``__dict__`` of objects of a class without running any code; or ``None``."""
+
+    def __missing__(self, class_: type) -> Any:
+        if issubclass(class_, ModuleType):
+            answer: Any = _module_dict_of
+        else:
+            descriptor = look_up(class_, "__dict__")
+            # A member, of types.SimpleNamespace.
+            is_slot = type(descriptor) in (GetSetDescriptorType, MemberDescriptorType)
+            answer = descriptor.__get__ if is_slot else None
+        self[class_] = answer
+        remember_class(self, class_)
+        return answer
+
+
+DICTS_OF_INSTANCES = _DictsOfInstances()
+
+
+def instance_dict(owner: Any) -> dict[str, Any] | None:
+    """The ``__dict__`` of an object, got without running any code; ``None`` if it has none."""
+    get = DICTS_OF_INSTANCES[type(owner)]
+    try:
+        namespace = None if get is None else get(owner)
+    except (AttributeError, ValueError):
+        # It stands for an object that has none, or for nothing yet.
+        return None
+    return namespace if type(namespace) is dict else None
+
+
 _OF_C = (
     MethodDescriptorType,
     WrapperDescriptorType,

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from bohrbug.runtime.threads.rewrite import hooks
-from bohrbug.runtime.threads.rewrite.attributes import instance_dict, read_kinds
+from bohrbug.runtime.threads.rewrite.attributes import read_kinds
+from bohrbug.runtime.threads.rewrite.classes import instance_dict
 from bohrbug.runtime.threads.rewrite.place import Place
 
 

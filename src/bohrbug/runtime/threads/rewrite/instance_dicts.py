@@ -8,8 +8,8 @@ from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
-from bohrbug.runtime.threads.rewrite.attributes import has_dict_apart, instance_dict
-from bohrbug.runtime.threads.rewrite.classes import namespace_of
+from bohrbug.runtime.threads.rewrite.attributes import has_dict_apart
+from bohrbug.runtime.threads.rewrite.classes import instance_dict, namespace_of
 
 # A test may put something else in the place of the builtin.
 _length = len

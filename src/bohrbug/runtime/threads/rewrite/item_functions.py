@@ -20,8 +20,7 @@ from typing import Any
 from bohrbug.runtime.threads.local_variables import local_variables
 from bohrbug.runtime.threads.rewrite import builtins_table as table
 from bohrbug.runtime.threads.rewrite import families, functions_table, partials, unknown
-from bohrbug.runtime.threads.rewrite.attributes import instance_dict
-from bohrbug.runtime.threads.rewrite.classes import look_up, names
+from bohrbug.runtime.threads.rewrite.classes import instance_dict, look_up, names
 from bohrbug.runtime.threads.rewrite.place import Place
 
 MOST_ITEMS = 1_000

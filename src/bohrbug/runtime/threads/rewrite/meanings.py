@@ -63,7 +63,6 @@ from bohrbug.runtime.threads.rewrite.attributes import (
     class_owners,
     forget_name,
     has_dict_apart,
-    instance_dict,
     instance_has,
     is_in_dict,
     is_new_on_class,
@@ -75,6 +74,7 @@ from bohrbug.runtime.threads.rewrite.attributes import (
 from bohrbug.runtime.threads.rewrite.classes import (
     FOREIGN,
     class_may_change,
+    instance_dict,
     is_written_in_c,
     look_up,
     order_of,

@@ -17,7 +17,6 @@ from bohrbug.runtime.threads.rewrite import families, partials
 from bohrbug.runtime.threads.rewrite.attributes import (
     depends_on_parts_of_functions,
     depends_on_special_methods,
-    instance_dict,
     stores_parts_of_functions,
 )
 from bohrbug.runtime.threads.rewrite.classes import (
@@ -25,6 +24,7 @@ from bohrbug.runtime.threads.rewrite.classes import (
     KNOWN_MODULES,
     MISSING,
     InC,
+    instance_dict,
     look_up,
     module_of,
     name_of,
