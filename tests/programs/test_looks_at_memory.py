@@ -5,6 +5,7 @@ from __future__ import annotations
 import binascii
 import copy
 import ctypes
+import gc
 import hashlib
 import io
 import itertools
@@ -16,7 +17,7 @@ import sqlite3
 import struct
 import tempfile
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from multiprocessing import Array, Value
 from multiprocessing.shared_memory import SharedMemory
 from typing import Any, NamedTuple
@@ -433,6 +434,16 @@ KINDS = {
 }
 
 PAIRS = [(kind, *pair) for kind, each in KINDS.items() for pair in each.pairs()]
+
+
+# From Python 3.13 on, connections that are left open say so when they die.
+pytestmark = pytest.mark.filterwarnings("ignore:unclosed database:ResourceWarning")
+
+
+@pytest.fixture(autouse=True)
+def _connections_die_here() -> Iterator[None]:
+    yield
+    gc.collect()
 
 
 @pytest.mark.parametrize(("kind", "change", "look"), PAIRS)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import sqlite3
 import threading
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -12,6 +14,15 @@ import pytest
 import bohrbug
 from bohrbug import VerdictKind
 from bohrbug.model.operation import QUERY, STATEMENT
+
+# From Python 3.13 on, connections that are left open say so when they die.
+pytestmark = pytest.mark.filterwarnings("ignore:unclosed database:ResourceWarning")
+
+
+@pytest.fixture(autouse=True)
+def _connections_die_here() -> Iterator[None]:
+    yield
+    gc.collect()
 
 
 def _explore(test: object) -> bohrbug.Result:

@@ -154,10 +154,12 @@ def delete_item(owner: Any, key: Any, place: Place) -> None:
         meanings.delete_in(families.DELITEM[type(owner)], owner, key, place)
 
 
-def read_slice(owner: Any, place: Place) -> None:
-    """``owner[a:b]`` is about to be loaded."""
-    if tell.active and families.GETITEM[type(owner)] is not None:
-        meanings.tell_whole(owner, False, place)
+def read_slice(owner: Any, start: Any, stop: Any, place: Place) -> None:
+    """``owner[start:stop]`` is about to be loaded."""
+    family = families.GETITEM[type(owner)]
+    if tell.active and family is not None:
+        halfway.end_here()
+        meanings.subscript(owner, slice(start, stop), family, False, place)
 
 
 def write_slice(owner: Any, place: Place) -> None:

@@ -290,7 +290,7 @@ BY_NAME: Mapping[str, Handler] = {
     "BINARY_SUBSCR": _peeking(hooks.read_item, 2, 1),
     "STORE_SUBSCR": _store_subscript,
     "DELETE_SUBSCR": _peeking(hooks.delete_item, 2, 1),
-    "BINARY_SLICE": _peeking(hooks.read_slice, 3),
+    "BINARY_SLICE": _peeking(hooks.read_slice, 3, 2, 1),
     "STORE_SLICE": _peeking(operators.store_slice, 4, 3),
     "CONTAINS_OP": _peeking(operators.contains, 2, 1),
     "COMPARE_OP": _compare,
