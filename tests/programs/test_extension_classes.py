@@ -273,6 +273,23 @@ def _look_twice(look: Callable[[], int], change: Callable[[], object]) -> None:
     assert seen == [True]
 
 
+def test_what_the_program_gives_a_cursor_is_its_own(extension: ModuleType) -> None:
+    class Own(extension.Cursor):  # type: ignore[name-defined, misc]
+        """It has attributes."""
+
+    def test() -> None:
+        beside = extension.Handle()
+        cursors = [Own(extension.Handle()), Own(extension.Handle())]
+        for cursor in cursors:
+            cursor.beside = beside
+        together(lambda: cursors[0].set(1), lambda: cursors[1].set(1))
+
+    verdict = bohrbug.explore(test).verdict
+    assert verdict.kind is VerdictKind.HOLDS
+    assert verdict.conditions is not None
+    assert not verdict.conditions.taking
+
+
 def test_attributes_of_a_cursor_are_those_of_what_it_holds(extension: ModuleType) -> None:
     def test() -> None:
         handle = extension.Handle()

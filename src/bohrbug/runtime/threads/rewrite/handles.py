@@ -12,11 +12,14 @@ from typing import Any
 from bohrbug.runtime.threads.rewrite.classes import (
     FOREIGN,
     flags_of,
+    instance_dict,
     is_written_in_c,
     module_of,
+    name_of,
     order_of,
     remember_class,
 )
+from bohrbug.runtime.threads.rewrite.library_table import METHODS
 
 _HAS_REFERENTS = 1 << 14
 """``Py_TPFLAGS_HAVE_GC``"""
@@ -43,11 +46,15 @@ _PACKAGES = _Packages()
 
 
 class _AreHandles(dict[type, bool]):
-    """By class: whether its objects may work on others of their package, and tell which."""
+    """By class: whether its objects may work on others of their package, and tell which.
+
+    Not those of which a table says what they do: an element of ``xml.etree`` holds its children.
+    """
 
     def __missing__(self, class_: type) -> bool:
-        answer = bool(_PACKAGES[class_]) and bool(flags_of(class_) & _HAS_REFERENTS)
-        self[class_] = answer
+        is_known = any((module_of(base), name_of(base)) in METHODS for base in order_of(class_))
+        has_referents = bool(flags_of(class_) & _HAS_REFERENTS)
+        self[class_] = answer = bool(_PACKAGES[class_]) and has_referents and not is_known
         remember_class(self, class_)
         return answer
 
@@ -69,6 +76,8 @@ def behind(owner: Any) -> Iterator[tuple[Any, bool]]:
         return
     package = _PACKAGES[type(owner)]
     seen = {id(owner)}
+    # What a class in Python gives its objects is the program's.
+    seen.update(map(id, (instance_dict(owner) or {}).values()))
     level = [owner]
     for depth in range(_DEEPEST):
         held: list[Any] = []
