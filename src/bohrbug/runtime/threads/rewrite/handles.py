@@ -76,7 +76,7 @@ def behind(owner: Any) -> Iterator[tuple[Any, bool]]:
         return
     package = _PACKAGES[type(owner)]
     seen = {id(owner)}
-    # What a class in Python gives its objects is the program's; from Python 3.13 on it may be named here.
+    # What a class in Python gives its objects is the program's. Python 3.13 names it, too.
     seen.update(map(id, (instance_dict(owner) or {}).values()))
     level = [owner]
     for depth in range(_DEEPEST):
