@@ -277,7 +277,8 @@ use_sinks(PyObject *Py_UNUSED(module), PyObject *arguments)
 
 /* The sink that is told now; NULL: none. */
 static PyObject *sink;
-static PyObject *instance_kind, *skip_kind, *tell_attribute, *subscript, *mapping, *sequence;
+static PyObject *instance_kind, *skip_kind, *beside_items_kind;
+static PyObject *tell_attribute, *subscript, *mapping, *sequence;
 static PyObject *reading, *writing, *dict_owners;
 /* Kinds of attributes whose reads do nothing but tell the sink. */
 static PyObject *only_told;
@@ -395,6 +396,11 @@ attribute_hook(PyObject *const *arguments, Py_ssize_t count, bool is_write)
     PyObject *result;
     if (kind == instance_kind) {
         result = tell(ATTRIBUTE, arguments[0], arguments[1], is_write, arguments[3]);
+    } else if (kind == beside_items_kind) {
+        PyObject *namespace = PyObject_GenericGetDict(arguments[0], NULL);
+        result = namespace == NULL ? NULL
+                                   : tell(ITEM, namespace, arguments[1], is_write, arguments[3]);
+        Py_XDECREF(namespace);
     } else if (kind == skip_kind || (!is_write && reads_are_silent() && is_only_told(kind))) {
         result = Py_NewRef(Py_None);
     } else {
@@ -518,13 +524,13 @@ PyObject *
 use_hooks(PyObject *Py_UNUSED(module), PyObject *arguments)
 {
     PyObject *globals;
-    if (!PyArg_ParseTuple(arguments, "OOOOOOOOOOO!", &globals, &instance_kind, &skip_kind,
-                          &tell_attribute, &subscript, &reading, &writing, &mapping, &sequence,
-                          &dict_owners, &PyTuple_Type, &only_told) ||
+    if (!PyArg_ParseTuple(arguments, "OOOOOOOOOOOO!", &globals, &instance_kind, &skip_kind,
+                          &beside_items_kind, &tell_attribute, &subscript, &reading, &writing,
+                          &mapping, &sequence, &dict_owners, &PyTuple_Type, &only_told) ||
         find_slots(globals, globals_slots) < 0)
         return NULL;
-    PyObject *kept[] = {instance_kind, skip_kind, tell_attribute, subscript, reading,
-                        writing, mapping, sequence, dict_owners, only_told};
+    PyObject *kept[] = {instance_kind, skip_kind, beside_items_kind, tell_attribute, subscript,
+                        reading, writing, mapping, sequence, dict_owners, only_told};
     for (size_t i = 0; i < sizeof kept / sizeof *kept; i++)
         Py_INCREF(kept[i]);
     texts[ATTRIBUTE] = PyUnicode_InternFromString("attribute");

@@ -24,6 +24,7 @@ from bohrbug.runtime.threads.captured import Captured
 from bohrbug.runtime.threads.control import controlled, outside_internal_modules
 from bohrbug.runtime.threads.locks import RealRLock, RLock
 from bohrbug.runtime.threads.patches import Patches
+from bohrbug.runtime.threads.rewrite.attributes import is_stored
 from bohrbug.runtime.threads.rewrite.callables import tell_call
 from bohrbug.runtime.threads.synchronizers import place_of
 
@@ -117,11 +118,16 @@ def _instead_of(original: Any) -> Callable[[Callable[..., Any]], Callable[..., A
     return looking_alike
 
 
+def _are_levels_set() -> bool:
+    """Whether the program is known to have code that changes which records are wanted."""
+    return is_stored("level") or is_stored("disabled") or is_stored("disable")
+
+
 @patches.method(logging.Logger, "isEnabledFor")
 @_instead_of(_is_enabled_for)
 def _wrapped_is_enabled_for(self: Any, level: Any) -> Any:
     execution = controlled()
-    if execution is not None and not execution.is_alone():
+    if execution is not None and _are_levels_set() and not execution.is_alone():
         # The library keeps the answer, and so does not always look at what it depends on.
         tell_call(getattr, (self, "disabled"))
         # These are rewritten, and tell for themselves.

@@ -105,8 +105,11 @@ MEMORY = "memory"
 OF_CLASS = {SKIP: "of class: skip", CLASS_DATA: "of class: class data"}
 """Attributes that the class has, where objects change their classes; by what they are else."""
 
-IN_DICT = "in a dict of its own"
-"""An instance's attribute, told of the dict and not of the object, see :func:`is_in_dict`."""
+IN_DICT = "in a dict that may be exchanged"
+"""An instance's attribute where some code stores ``__dict__``: of the dict, not of the object."""
+
+BESIDE_ITEMS = "in the dict of a container"
+"""An attribute of a container: of the dict, as what the container is as a whole are its items."""
 
 _METHODS = (
     FunctionType,
@@ -254,7 +257,7 @@ if _ARE_ANNOTATIONS_COMPUTED:
     COMPUTED_BY_C["__annotations__"] = (FunctionType,)
 
 
-_STREAM: type = io.IOBase.__mro__[1]
+STREAM: type = io.IOBase.__mro__[1]
 """The base in C of all streams."""
 _OF_STREAM = names("closed newlines encoding errors line_buffering write_through")
 """What closing or reading a stream changes, or setting it up anew."""
@@ -329,7 +332,7 @@ def _descriptor_kind(found: Any, name: str) -> str | None:
     """What a data descriptor on the class makes of an attribute; ``None`` if it is none."""
     class_ = type(found)
     is_of_c = class_ in (MemberDescriptorType, GetSetDescriptorType)
-    if is_of_c and name in _OF_STREAM and issubclass(found.__objclass__, _STREAM):
+    if is_of_c and name in _OF_STREAM and issubclass(found.__objclass__, STREAM):
         return OF_STREAM
     if class_ is MemberDescriptorType:
         if found.__objclass__ is functools.partial:
@@ -537,7 +540,7 @@ class Kinds(dict[type, str]):
             if _classes_are_exchanged() and _depends_on_class(class_, self.name, kind):
                 kind = OF_CLASS[kind]
         if kind is INSTANCE and is_in_dict(class_, self.name):
-            kind = IN_DICT
+            kind = IN_DICT if is_stored("__dict__") else BESIDE_ITEMS
         self[class_] = kind
         remember_class(self, class_)
         return kind

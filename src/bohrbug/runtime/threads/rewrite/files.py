@@ -17,7 +17,6 @@ from io import (
     BufferedWriter,
     BytesIO,
     FileIO,
-    IOBase,
     StringIO,
     TextIOWrapper,
 )
@@ -35,6 +34,7 @@ from bohrbug.runtime.threads.rewrite import (
     tell,
     unknown,
 )
+from bohrbug.runtime.threads.rewrite.attributes import STREAM
 from bohrbug.runtime.threads.rewrite.classes import InC
 from bohrbug.runtime.threads.rewrite.named import Named
 from bohrbug.runtime.threads.rewrite.place import Place
@@ -48,7 +48,6 @@ _readlink = os.readlink
 _normalise: Callable[[str], str] = getattr(os.path, "_path_normpath", os.path.normpath)
 _encoding = sys.getfilesystemencoding()
 _WRITING_FLAGS = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC
-_STREAM: type = IOBase.__mro__[1]
 _BUFFERED = (BufferedReader, BufferedWriter, BufferedRandom)
 _IN_MEMORY = (BytesIO, StringIO)
 _ASKED = ("buffer", "raw", "name", "closed", "closefd", "fileno", "writable")
@@ -364,7 +363,7 @@ def _is_apart_from_files(stream: Any) -> bool:
     Over memory, a socket, or what unpacks a file.
     """
     class_ = _STREAM_TYPES[type(stream)]
-    return class_ is not FileIO and issubclass(class_, _STREAM)
+    return class_ is not FileIO and issubclass(class_, STREAM)
 
 
 _states: dict[str, Named] = {}

@@ -17,6 +17,7 @@ from typing import Any
 from bohrbug.accelerator import native, with_fast_path
 from bohrbug.runtime.threads.rewrite import families, halfway, lives, meanings, tell
 from bohrbug.runtime.threads.rewrite.attributes import (
+    BESIDE_ITEMS,
     CLASS_DATA,
     IN_DICT,
     INSTANCE,
@@ -187,6 +188,7 @@ if native is not None:
         Globals,
         INSTANCE,
         SKIP,
+        BESIDE_ITEMS,
         meanings.tell_attribute,
         meanings.subscript,
         _GETITEM,

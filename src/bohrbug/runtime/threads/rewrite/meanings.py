@@ -39,6 +39,7 @@ from bohrbug.runtime.threads.rewrite import (
 )
 from bohrbug.runtime.threads.rewrite.attributes import (
     BASES,
+    BESIDE_ITEMS,
     BY_DESCRIPTOR,
     BY_GETTER,
     CLASS_DATA,
@@ -273,6 +274,8 @@ def tell_attribute(owner: Any, name: str, kind: object, is_write: bool, place: P
             tell.in_one_step(place, _tell_instance, owner, name, is_write, place)
         else:
             tell.attribute(owner, name, is_write, place)
+    elif kind is BESIDE_ITEMS:
+        _tell_instance(owner, name, is_write, place)
     elif kind is MODULE:
         namespace = instance_dict(owner)
         if namespace is not None and (
