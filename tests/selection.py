@@ -46,8 +46,8 @@ LONG = {
         *("resuming", "stepping", "unchanged", "unsupported_pythons", "workers"),
     ),
     "programs": (
-        *("afresh", "given_back", "looks_at_memory", "programs", "search_suite"),
-        *("unnamed_methods", "without_accelerator"),
+        *("afresh", "given_back", "library_looks", "looks", "looks_at_memory", "programs"),
+        *("search_suite", "unnamed_methods", "without_accelerator"),
     ),
     "native": (
         *("accesses", "before_main", "circles", "command_line", "descriptor_numbers", "engines"),
