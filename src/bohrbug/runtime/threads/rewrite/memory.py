@@ -379,4 +379,7 @@ def shown_by(view: memoryview) -> list[Any]:
         shown = view.obj
     except ValueError:
         return [view]
-    return gc.get_referents(shown) if type(shown) is _BufferOfStream else [shown]
+    if type(shown) is not _BufferOfStream:
+        return [shown]
+    # From Python 3.15 on its class is among them.
+    return [each for each in gc.get_referents(shown) if each is not _BufferOfStream]
