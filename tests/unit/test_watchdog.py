@@ -22,6 +22,7 @@ from bohrbug.model.plan import Plan
 from bohrbug.model.trace import Trace
 from bohrbug.platforms.threads.platform import threads_runtime
 from bohrbug.runtime.threads import watchdog as watchdogs
+from bohrbug.runtime.threads.ending import Ending
 from bohrbug.runtime.threads.execution import Execution
 from bohrbug.runtime.threads.rewrite.scope import Scope
 from bohrbug.runtime.threads.settings import Settings
@@ -132,6 +133,22 @@ def test_task_that_catches_everything_is_told_again(
     assert len(caught) == 2
     assert len(messages) == 1
     assert "could not be stopped" in messages[0]
+
+
+def test_a_hang_that_comes_late_does_no_harm(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The task has ended by itself, while the watchdog was about to end it."""
+    late = [Hang()]
+    unwind_tasks = Ending.unwind_tasks
+
+    def unwind_late(self: Ending) -> None:
+        if late:
+            raise late.pop()
+        unwind_tasks(self)
+
+    monkeypatch.setattr(Ending, "unwind_tasks", unwind_late)
+    with threads_runtime(lambda: None, Settings(), Level.SYNC, Scope()) as runtime:
+        assert runtime.execute(Plan()).trace.outcome.kind is OutcomeKind.PASSED
+    assert not late
 
 
 def test_task_blocked_in_c_calls_for_help(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -220,7 +220,7 @@ class Execution(Deciding):
                 self.ending.let_the_rest_end()
             if self.visitor is not None:
                 self.visitor.ends(self)
-            self.ending.unwind_tasks()
+            self._unwind_tasks()
         finally:
             control.current.execution = None
         trace = self.trace
@@ -234,6 +234,15 @@ class Execution(Deciding):
         trace.forget()
         trace.seconds = _real_perf_counter() - started
         return trace
+
+    def _unwind_tasks(self) -> None:
+        while True:
+            try:
+                self.ending.unwind_tasks()
+            except TaskKilled:
+                # The watchdog's, who had not seen yet that the task has ended which it is for.
+                continue
+            return
 
     def forget_ended(self) -> None:
         """Tasks that have ended are no more, see :mod:`.forgetting`."""
