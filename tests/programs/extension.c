@@ -396,6 +396,15 @@ value_of_held(PyObject *self, void *Py_UNUSED(closure))
     return get_in_array(self, NULL);
 }
 
+/* What it has no descriptor for. */
+static PyObject *
+found_by_cursor(PyObject *self, PyObject *name)
+{
+    if (PyUnicode_CompareWithASCIIString(name, "found") == 0)
+        return get_in_array(self, NULL);
+    return PyObject_GenericGetAttr(self, name);
+}
+
 static PyGetSetDef of_cursors[] = {
     {"value", value_of_held, NULL, NULL, NULL},
     {NULL, NULL, NULL, NULL, NULL},
@@ -409,6 +418,7 @@ static PyTypeObject Cursor = {
     .tp_new = remember,
     .tp_methods = methods_of_records,
     .tp_getset = of_cursors,
+    .tp_getattro = found_by_cursor,
     .tp_traverse = traverse,
     .tp_dealloc = forget_held,
 };

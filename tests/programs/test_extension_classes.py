@@ -290,11 +290,14 @@ def test_what_the_program_gives_a_cursor_is_its_own(extension: ModuleType) -> No
     assert not verdict.conditions.taking
 
 
-def test_attributes_of_a_cursor_are_those_of_what_it_holds(extension: ModuleType) -> None:
+@pytest.mark.parametrize("name", ["value", "found"])
+def test_attributes_of_a_cursor_are_those_of_what_it_holds(
+    extension: ModuleType, name: str
+) -> None:
     def test() -> None:
         handle = extension.Handle()
         one, other = extension.Cursor(handle), extension.Cursor(handle)
-        _look_twice(lambda: one.value, lambda: other.set(1))
+        _look_twice(lambda: getattr(one, name), lambda: other.set(1))
 
     assert bohrbug.explore(test).verdict.kind is VerdictKind.FAILED
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import gc
 import sqlite3
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,6 +13,7 @@ import pytest
 import bohrbug
 from bohrbug import VerdictKind
 from bohrbug.model.operation import QUERY, STATEMENT
+from tests.programs.together import together
 
 # From Python 3.13 on, connections that are left open say so when they die.
 pytestmark = pytest.mark.filterwarnings("ignore:unclosed database:ResourceWarning")
@@ -27,14 +27,6 @@ def _connections_die_here() -> Iterator[None]:
 
 def _explore(test: object) -> bohrbug.Result:
     return bohrbug.explore(test, strategy="dpor", executions=200, minimise=False, causes=0)  # type: ignore[arg-type]
-
-
-def _together(*functions: object) -> None:
-    threads = [threading.Thread(target=function) for function in functions]  # type: ignore[arg-type]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
 
 
 def test_it_waits_until_what_it_reads_is_not_locked(tmp_path: Path) -> None:
@@ -61,7 +53,7 @@ def test_it_waits_until_what_it_reads_is_not_locked(tmp_path: Path) -> None:
                 source.backup(target)
                 counts.extend(target.execute("select count(*) from t").fetchone())
 
-        _together(write, back_up)
+        together(write, back_up)
         assert counts in ([0], [2])
 
     result = _explore(test)
@@ -88,7 +80,7 @@ def test_it_waits_until_what_it_writes_is_not_locked(tmp_path: Path) -> None:
         def back_up() -> None:
             source.backup(target, progress=lambda status, *_: seen.add(status))
 
-        _together(write, back_up)
+        together(write, back_up)
         assert target.execute("select name from sqlite_master").fetchall() == [("t",)]
         for connection in (source, target, writing):
             connection.close()
@@ -118,7 +110,7 @@ def test_others_come_in_between_its_steps() -> None:
             source.execute("delete from t")
             changed.append(len(left))
 
-        _together(back_up, change)
+        together(back_up, change)
         assert changed[0] in (0, len(left))
 
     result = _explore(test)
@@ -145,7 +137,7 @@ def test_who_looks_at_what_it_writes_sees_that_before_or_behind_it() -> None:
             with contextlib.suppress(sqlite3.OperationalError):
                 source.backup(target)
 
-        _together(back_up, look)
+        together(back_up, look)
 
     result = _explore(test)
     assert result.verdict.kind is VerdictKind.HOLDS, result.verdict
@@ -157,7 +149,7 @@ def test_what_is_written_is_used_before_and_behind_what_is_read() -> None:
 
     def test() -> None:
         source, target = (sqlite3.connect(":memory:", check_same_thread=False) for _ in range(2))
-        _together(lambda: source.backup(target), lambda: None)
+        together(lambda: source.backup(target), lambda: None)
         raise AssertionError
 
     (failure,) = _explore(test).failures
@@ -183,7 +175,7 @@ def test_what_is_read_is_used_again_behind_a_wait(tmp_path: Path) -> None:
         )
         writing.execute("begin exclusive")
         seen: list[int] = []
-        _together(
+        together(
             lambda: source.backup(target, progress=lambda status, *_: seen.append(status)),
             lambda: writing.execute("commit"),
         )
@@ -214,7 +206,7 @@ def test_a_connection_of_another_thread_is_refused() -> None:
                 except sqlite3.ProgrammingError as error:
                     errors.append(str(error))
 
-        _together(back_up)
+        together(back_up)
         assert len(errors) == 1
 
     assert _explore(test).verdict.kind is VerdictKind.HOLDS

@@ -323,7 +323,7 @@ def tell_attribute(owner: Any, name: str, kind: object, is_write: bool, place: P
         tell.attribute(owner, name, True, place)
         halfway.begin(halfway.Telling(owner, _computing, name))
     elif kind is BY_DESCRIPTOR:
-        tell.attribute(owner, name, is_write, place)
+        tell.in_one_step(place, _tell_of_handle, owner, name, is_write, place)
         # If it calls a function, it computes what it keeps.
         halfway.begin(halfway.Telling(owner, _computing, name))
     elif kind is PART_OF_ERROR:

@@ -47,8 +47,8 @@ _BY_MODULE = {
     " BufferingHandler.shouldFlush BufferingHandler.flush"
     " MemoryHandler.shouldFlush MemoryHandler.setTarget MemoryHandler.flush",
     "abc": "ABCMeta.register ABCMeta.__instancecheck__ ABCMeta.__subclasscheck__",
-    # Looks for a member that a hook of the program may make, and store, in another task.
-    # And what is set on a class of members.
+    # Looks for a member that a hook of the program may make, and store, in another task; and sets
+    # what is no member.
     "enum": "Enum.__new__ EnumType.__setattr__ EnumType.__delattr__",
     "inspect": f"getgeneratorstate getcoroutinestate{_ASYNC_STATE}"
     " getattr_static _check_instance getmembers _getmembers getmembers_static"
