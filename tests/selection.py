@@ -58,7 +58,8 @@ LONG = {
     ),
     "property": (
         *("accelerator_equivalence", "auto_properties", "dividing", "edited_programs"),
-        *("gil_strategies", "loops_against_brute_force", "orders_of_trio", "tasks_apart"),
+        *("gil_strategies", "loops_against_brute_force", "loops_in_c", "orders_of_trio"),
+        *("tasks_apart",),
         *("outcomes_against_real_threads", "threads_against_brute_force"),
         *("threads_partial_order_reduction", "workers_find_the_same", "yields"),
     ),
