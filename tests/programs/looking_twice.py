@@ -22,7 +22,10 @@ def _seen_twice(guard: Guard, make: Callable[[], Looks]) -> None:
     def look_twice() -> None:
         with guard:
             first, second = look(), look()
-        assert first == second
+        # Not in the assertion: where a variable named CI is set, pytest would compare all of a
+        # file of a database line by line, which takes longer than a step of a task may.
+        is_as_before = first == second
+        assert is_as_before
 
     def change_once() -> None:
         with guard:
