@@ -68,3 +68,57 @@ def test_who_waits_for_the_failing_task_is_in_no_deadlock() -> None:
     failure = failure_of(test)
     assert failure.outcome.cycle == ()
     assert "Deadlocked" not in failure_text(failure, width=80, color=False, encoding="utf-8")
+
+
+def test_who_holds_a_lock_that_it_has_waited_for_is_in_no_deadlock() -> None:
+    class Box: ...
+
+    def test() -> None:
+        lock = threading.Lock()
+        box = Box()
+
+        def fill() -> None:
+            with lock:
+                box.made = True  # type: ignore[attr-defined]
+                box.value = 1  # type: ignore[attr-defined]
+
+        thread = threading.Thread(target=fill)
+        thread.start()
+        if hasattr(box, "made"):
+            assert hasattr(box, "value")
+        thread.join()
+
+    failure = failure_of(test)
+    assert failure.outcome.exception == "AssertionError"
+    assert failure.outcome.cycle == ()
+    text = failure_text(failure, width=80, color=False, encoding="utf-8")
+    assert "meanwhile" not in text
+    assert "Deadlocked" not in text
+
+
+def test_who_had_waited_for_what_another_one_holds_now_is_in_no_deadlock() -> None:
+    def test() -> None:
+        locks = threading.Lock(), threading.Lock()
+        both = []
+
+        def other_order() -> None:
+            with locks[1]:
+                pass
+            with locks[0]:
+                both.append("holds 0")
+                both.remove("holds 0")
+
+        def order() -> None:
+            with locks[1], locks[0]:
+                both.append("holds 1 and then 0")
+
+        threads = [threading.Thread(target=each) for each in (other_order, order)]
+        for thread in threads:
+            thread.start()
+        # Holds for most schedules; where it fails, one waits for the other, which goes on.
+        assert not (both == ["holds 0"] and locks[1].locked())
+        for thread in threads:
+            thread.join()
+
+    failure = failure_of(test)
+    assert failure.outcome.cycle == ()

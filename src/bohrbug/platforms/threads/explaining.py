@@ -209,7 +209,7 @@ def _deadlocked(execution: Execution) -> list[Task]:
     waiting = {
         task.id: task
         for task in execution.alive
-        if task.waits_for is not None and task.pending is not None and task.deadline is None
+        if _cannot_go_on(task) and task.deadline is None
     }
     if not waiting or len(waiting) > _MOST_WAITING:
         return []
@@ -224,6 +224,11 @@ def _deadlocked(execution: Execution) -> list[Task]:
         if id(task.waits_for) in holders and not _waits_for_signal(task)
     }
     return [waiting[task] for task in waiting_cycle(waits) if task in waiting]
+
+
+def _cannot_go_on(task: Task) -> bool:
+    """Whether a task waits now: one that has waited before still tells for what."""
+    return task.pending is not None and task.ready is not None and not task.ready()
 
 
 def _is_its_signal(task: Task, held: Any, taken: Any) -> bool:
