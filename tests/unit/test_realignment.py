@@ -29,7 +29,7 @@ from bohrbug.exploration.realignment import (
 from bohrbug.model.conditions import PlaceKey
 from bohrbug.model.json_checks import FileFormatError
 from bohrbug.model.operation import ACQUIRE, BEGIN, CHOOSE, READ, RELEASE, WRITE, Operation, Site
-from bohrbug.model.outcome import Frame, Outcome, OutcomeKind, TaskInfo
+from bohrbug.model.outcome import Frame, Grouped, Outcome, OutcomeKind, TaskInfo
 from bohrbug.model.plan import Mark
 from bohrbug.model.trace import Trace
 from bohrbug.report.sources import source_line
@@ -337,6 +337,31 @@ def test_the_same_failure_is_told_by_where_its_line_is_now() -> None:
     assert is_same_failure(failed(3), failed(3), alignment), "its line is gone, its function counts"
     livelock = Outcome(OutcomeKind.LIVELOCK)
     assert is_same_failure(livelock, livelock, alignment)
+
+
+def test_of_groups_the_exceptions_in_them_are_told_by_where_their_lines_are_now() -> None:
+    old = text("def f():\n    assert x\n    assert y")
+    new = text("import os\ndef f():\n    assert x\n    assert y")
+    alignment = align({FILE: old}, lambda name: new)
+
+    def failed(*raised: tuple[str, int]) -> Outcome:
+        grouped = tuple(
+            Grouped(exception, (Frame(Site(FILE, line, "f")),)) for exception, line in raised
+        )
+        stack = (Frame(Site("taskgroups.py", 145, "__aexit__")),)
+        kind = OutcomeKind.EXCEPTION
+        return Outcome(kind, exception="ExceptionGroup", stack=stack, grouped=grouped)
+
+    def is_same(recorded: Outcome, found: Outcome) -> bool:
+        return is_same_failure(recorded, found, alignment)
+
+    two = failed(("Error", 2), ("Error", 3))
+    assert is_same(failed(("Error", 2)), failed(("Error", 3)))
+    assert is_same(two, failed(("Error", 4), ("Error", 3)))
+    assert not is_same(failed(("Error", 2)), failed(("Error", 4)))
+    assert not is_same(failed(("Error", 2)), failed(("Other", 3)))
+    assert not is_same(two, failed(("Error", 3)))
+    assert not is_same(failed(("Error", 2)), failed(("Error", 3), ("Error", 4)))
 
 
 # ---------------------------------------------------------------------- text

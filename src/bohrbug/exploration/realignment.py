@@ -15,7 +15,7 @@ from bohrbug.exploration.program_text import FileText, PointText, functions_by_l
 from bohrbug.model.conditions import PlaceKey
 from bohrbug.model.following import beginnings
 from bohrbug.model.operation import BEGIN, END, Operation, Site, TaskId
-from bohrbug.model.outcome import Outcome
+from bohrbug.model.outcome import Frame, Grouped, Outcome
 from bohrbug.model.plan import Aligned, Mark
 from bohrbug.model.site import site_of
 from bohrbug.model.trace import Trace
@@ -402,8 +402,32 @@ def is_same_failure(recorded: Outcome, found: Outcome, alignment: Alignment) -> 
         return found.signature() == recorded.signature()
     if (recorded.kind, recorded.exception) != (found.kind, found.exception):
         return False
-    there, here = recorded.stack[-1].site, found.stack[-1].site
+    return _is_same_place(recorded.stack, found.stack, alignment) and _are_same_in_groups(
+        recorded.grouped, found.grouped, alignment
+    )
+
+
+def _is_same_place(recorded: Sequence[Frame], found: Sequence[Frame], alignment: Alignment) -> bool:
+    """Whether two exceptions were raised at one place of the program of today."""
+    if not recorded or not found:
+        return not recorded and not found
+    there, here = recorded[-1].site, found[-1].site
     now = alignment.site(there)
     if now is None:
         return (there.filename, alignment.function(there)) == (here.filename, here.function)
     return now[:2] == here[:2]
+
+
+def _are_same_in_groups(
+    recorded: Sequence[Grouped], found: Sequence[Grouped], alignment: Alignment
+) -> bool:
+    """Whether each of the exceptions in two groups is in the other one, too."""
+
+    def is_same(there: Grouped, here: Grouped) -> bool:
+        return there.exception == here.exception and _is_same_place(
+            there.stack, here.stack, alignment
+        )
+
+    return all(any(is_same(there, here) for here in found) for there in recorded) and all(
+        any(is_same(there, here) for there in recorded) for here in found
+    )

@@ -221,6 +221,25 @@ class Race:
 
 @plain
 @dataclass(frozen=True, slots=True)
+class Grouped:
+    """One of the exceptions in an exception group, or in a group that is in it.
+
+    Parameters:
+        exception: its type name.
+        stack: where it was raised, innermost frame last.
+    """
+
+    exception: str
+    stack: tuple[Frame, ...] = field(default=(), repr=False)
+
+    @property
+    def key(self) -> tuple[str, str, int]:
+        """What makes two of them the same, whatever the schedule: the type and the place."""
+        return (self.exception, *(self.stack[-1].site[:2] if self.stack else ("", 0)))
+
+
+@plain
+@dataclass(frozen=True, slots=True)
 class Outcome:
     """How an execution ended.
 
@@ -236,6 +255,7 @@ class Outcome:
         repeating: the steps (indices into the trace) that repeat, for ``livelock``, and beside a
             deadlock for those who go on.
         race: for ``race``.
+        grouped: the different exceptions in an exception group.
     """
 
     kind: OutcomeKind
@@ -248,6 +268,7 @@ class Outcome:
     cycle: tuple[TaskId, ...] = ()
     repeating: tuple[int, ...] = field(default=(), repr=False)
     race: Race | None = None
+    grouped: tuple[Grouped, ...] = field(default=(), repr=False)
 
     @property
     def is_failure(self) -> bool:
@@ -264,18 +285,23 @@ class Outcome:
 
         Minimisation and replay compare outcomes by it: the kind and, depending
         on it, the exception and the place where it was raised, what the tasks of a
-        deadlock were about to do, or the variable of a race.
+        deadlock were about to do, or the variable of a race.  All exception groups of
+        task groups are raised at one place: of these count the exceptions in them, too.
         """
         if self.kind in (OutcomeKind.DEADLOCK, OutcomeKind.LEAK):
             return (self.kind, tuple(sorted(b.operation.kind.name for b in self.blocked)))
         if self.kind is OutcomeKind.RACE and self.race is not None:
             return (self.kind, self.race.label)
         innermost = self.stack[-1].site[:2] if self.stack else None
-        return (self.kind, self.exception, innermost)
+        grouped = sorted({each.key for each in self.grouped})
+        return (self.kind, self.exception, innermost, *grouped)
 
     def is_like(self, other: Outcome) -> bool:
         """Whether a user would call it the same kind of failure, wherever it shows."""
-        return (self.kind, self.exception) == (other.kind, other.exception)
+        return self._type() == other._type()
+
+    def _type(self) -> tuple[object, ...]:
+        return (self.kind, self.exception, {each.exception for each in self.grouped})
 
 
 PASSED = Outcome(OutcomeKind.PASSED)

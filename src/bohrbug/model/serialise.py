@@ -40,6 +40,7 @@ from bohrbug.model.outcome import (
     BlockedTask,
     Divergence,
     Frame,
+    Grouped,
     Held,
     Outcome,
     OutcomeKind,
@@ -168,6 +169,7 @@ class _Writer:
             "cycle": list(outcome.cycle),
             "repeating": list(outcome.repeating),
             "race": None if outcome.race is None else self.race(outcome.race),
+            "grouped": [[each.exception, self.frames(each.stack)] for each in outcome.grouped],
         }
 
     def task_info(self, info: TaskInfo) -> Json:
@@ -315,6 +317,10 @@ class _Reader:
                 a_count(entry, where) for entry in a_list(field_of(data, "repeating", where), where)
             ),
             race=optional(field_of(data, "race", where), f"{where} race", self.race),
+            grouped=tuple(
+                Grouped(*a_row(row, f"{where} grouped", a_string, self.frames))
+                for row in a_list(data.get("grouped", []), where)
+            ),
         )
 
 

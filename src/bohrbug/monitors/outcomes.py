@@ -6,11 +6,11 @@ Works on the tasks of an execution only through the attributes named in
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
 from bohrbug.model.operation import ACQUIRE, RELEASE, RESUME, Operation, TaskId
-from bohrbug.model.outcome import Abandoned, BlockedTask, Frame, Held, Outcome, OutcomeKind
+from bohrbug.model.outcome import Abandoned, BlockedTask, Frame, Grouped, Held, Outcome, OutcomeKind
 from bohrbug.model.site import site_of
 from bohrbug.model.trace import Trace
 
@@ -31,27 +31,63 @@ class TaskLike(Protocol):
     holding: dict[Any, Any]
 
 
+_exceptions_of = BaseExceptionGroup.exceptions.__get__
+
+
 def exception_outcome(
-    task: TaskId, error: BaseException, stack: tuple[Frame, ...], traceback: str
+    task: TaskId,
+    error: BaseException,
+    stack_of: Callable[[BaseException], tuple[Frame, ...]],
+    traceback: str,
 ) -> Outcome:
     """An exception left a task: ``assertion`` for ``AssertionError``, else ``exception``."""
+    in_it: dict[object, tuple[Grouped, str]] = {}
+    for each in _exceptions_in(error):
+        grouped = Grouped(type(each).__name__, stack_of(each))
+        in_it.setdefault(grouped.key, (grouped, _in_one_line(each)))
+    message = _in_one_line(error)
+    if in_it:
+        # "unhandled errors in a TaskGroup (1 sub-exception)" says nothing about what has failed.
+        message += f": {_shortened('; '.join(words for _, words in in_it.values()))}"
+    return Outcome(
+        OutcomeKind.ASSERTION if isinstance(error, AssertionError) else OutcomeKind.EXCEPTION,
+        message,
+        task=task,
+        exception=type(error).__name__,
+        stack=stack_of(error),
+        traceback=traceback,
+        grouped=tuple(grouped for grouped, _ in in_it.values()),
+    )
+
+
+def _exceptions_in(error: BaseException) -> Iterator[BaseException]:
+    """The exceptions in an exception group, and in groups in it, that are no groups themselves."""
+    groups = [error]
+    while groups:
+        group = groups.pop(0)
+        for each in _exceptions_of(group) if isinstance(group, BaseExceptionGroup) else ():
+            if isinstance(each, BaseExceptionGroup):
+                groups.append(each)
+            else:
+                yield each
+
+
+def _in_one_line(error: BaseException) -> str:
+    """The type of an exception, and the first line of what it says."""
     name = type(error).__name__
     try:
         text = str(error)
     except Exception as broken:  # noqa: BLE001  (the program's own __str__)
         text = f"<str() of the exception raised {type(broken).__name__}>"
-    first_line = text.strip().split("\n", 1)[0]
-    if len(first_line) > MOST_CHARACTERS:
-        # The traceback has all of them.
-        first_line = f"{first_line[:MOST_CHARACTERS]}… ({len(first_line):,} characters)"
-    return Outcome(
-        OutcomeKind.ASSERTION if isinstance(error, AssertionError) else OutcomeKind.EXCEPTION,
-        f"{name}: {first_line}" if first_line else name,
-        task=task,
-        exception=name,
-        stack=stack,
-        traceback=traceback,
-    )
+    first_line = _shortened(text.strip().split("\n", 1)[0])
+    return f"{name}: {first_line}" if first_line else name
+
+
+def _shortened(line: str) -> str:
+    """A line as far as it fits; the traceback has all of it."""
+    if len(line) <= MOST_CHARACTERS:
+        return line
+    return f"{line[:MOST_CHARACTERS]}… ({len(line):,} characters)"
 
 
 def waiting_cycle(waits: Mapping[TaskId, Sequence[TaskId]]) -> tuple[TaskId, ...]:

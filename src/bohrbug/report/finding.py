@@ -25,12 +25,27 @@ def where_in_words(outcome: Outcome, names: Names) -> str:
     if telling is not None:
         where.append(f"at {_place_in_words(telling.site)}")
         innermost = program_frames(outcome.stack)[-1]
-        if innermost is not telling:
+        if innermost is not telling and not outcome.grouped:
             function = innermost.site.function.rpartition("<locals>.")[2]
             where.append(f"raised at {names.place(innermost.site)} in {function}")
     if outcome.task is not None:
         where.append(f"task {names.task(outcome.task)}")
-    return ", ".join(where)
+    return "; ".join(part for part in (", ".join(where), _grouped_in_words(outcome)) if part)
+
+
+_MOST_GROUPED = 3
+"""Exceptions of a group of which the head of a report says where they were raised."""
+
+
+def _grouped_in_words(outcome: Outcome) -> str:
+    """Where the exceptions in a group were raised: ``ValueError at x.py:5 in work``."""
+    words = [
+        f"{each.exception} at {_place_in_words(frame.site)}"
+        for each in outcome.grouped
+        if (frame := telling_frame(each.stack)) is not None
+    ]
+    more = [f"{len(words) - _MOST_GROUPED} more"] if len(words) > _MOST_GROUPED else []
+    return ", ".join(words[:_MOST_GROUPED] + more)
 
 
 def _place_in_words(site: Site) -> str:

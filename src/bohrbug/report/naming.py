@@ -146,8 +146,9 @@ def _is_hidden(site: Site) -> bool:
 
 
 def _sites(outcome: Outcome) -> Iterable[Site]:
-    for frame in outcome.stack:
-        yield frame.site
+    for stack in (outcome.stack, *(each.stack for each in outcome.grouped)):
+        for frame in stack:
+            yield frame.site
     for blocked in outcome.blocked:
         for frame in blocked.stack:
             yield frame.site

@@ -132,7 +132,7 @@ class ThreadExplainer:
     def exception(self, execution: Execution, task: Task, error: BaseException) -> Outcome:
         """An exception left a task; a timeout may have led past a deadlock of others."""
         outcome = exception_outcome(
-            task.id, error, frames_of_traceback(error.__traceback__), formatted(error)
+            task.id, error, lambda each: frames_of_traceback(each.__traceback__), formatted(error)
         )
         cycle = _deadlocked(execution)
         if not cycle:
@@ -207,9 +207,7 @@ def _how_they_failed(failed: Sequence[tuple[Task, BaseException]], kept: Sequenc
 def _deadlocked(execution: Execution) -> list[Task]:
     """Tasks that wait for each other in a circle, and without a timeout, while others go on."""
     waiting = {
-        task.id: task
-        for task in execution.alive
-        if _cannot_go_on(task) and task.deadline is None
+        task.id: task for task in execution.alive if _cannot_go_on(task) and task.deadline is None
     }
     if not waiting or len(waiting) > _MOST_WAITING:
         return []
