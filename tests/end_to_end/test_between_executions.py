@@ -63,10 +63,10 @@ def test_fixtures_of_wider_scopes_live_on(folder: Folder) -> None:
 
 def test_failing_schedules_are_remembered_and_reported_as_fixed(folder: Folder) -> None:
     folder.write("test_counter.py", LOST_UPDATE)
-    assert "found by remembered" not in folder.pytest("--bohrbug").out
+    assert "found by a remembered schedule" not in folder.pytest("--bohrbug").out
     again = folder.pytest("--bohrbug", "--bohrbug-again")
     assert again.code == 1
-    assert "found by remembered" in again.out, again.out
+    assert "found by a remembered schedule" in again.out, again.out
     value = "        value = self.value\n        self.value = value + 1\n"
     assert value in LOST_UPDATE
     locked = "        with LOCK:\n            self.value += 1\n"

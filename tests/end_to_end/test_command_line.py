@@ -261,6 +261,7 @@ NO_SENSE = [
     (["run", "missing"], "missing is neither a script that exists nor of the form"),
     (["run", "tests"], "tests is a folder; for the tests in it: pytest --bohrbug tests"),
     (["run", "script"], "; there is script.py"),
+    (["run", "script.main"], "; did you mean script:main?"),
     (["script.py", "--one"], "did you mean: bohrbug run script.py --one"),
     (["run", "test_it.py::test_it"], "or without fixtures: bohrbug run test_it.py:test_it"),
     (["run", "test_it.py::TestIt::test_it"], "use: pytest --bohrbug test_it.py::TestIt::test_it"),
@@ -297,6 +298,7 @@ NO_SENSE = [
 
 NO_REPRODUCTIONS = {
     "not-json.json": ("{", "is not a reproduction file of Bohrbug, or is damaged: it is not JSON"),
+    "empty.json": ("\n", "is empty"),
     "list.json": ("[]", "is not a reproduction file of Bohrbug"),
     "new.json": ('{"format": "bohrbug-reproduction", "version": 99}', "has version 99"),
     "damaged.json": (

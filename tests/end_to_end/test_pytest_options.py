@@ -154,4 +154,4 @@ def test_what_the_table_says_of_native_programs_is_passed_over(folder: Folder) -
     folder.write("test_counter.py", LOST_UPDATE)
     assert folder.pytest("--bohrbug").code == 1
     # Failing schedules are remembered, whatever the memory of native programs is called.
-    assert "found by remembered" in folder.pytest("--bohrbug", "--bohrbug-again").out
+    assert "found by a remembered schedule" in folder.pytest("--bohrbug", "--bohrbug-again").out

@@ -69,5 +69,5 @@ def test_steps_write_what_later_ones_take(steps: list[dict[str, Any]], folder: F
             assert list(folder.path.glob(path)), path
         assert (folder.path / using(steps, "actions/cache/save")["path"]).is_dir()
     # The second goes on with what the first has left behind, as from the cache.
-    assert "found by remembered" in outs[1]
+    assert "found by a remembered schedule" in outs[1]
     assert "not explored again" not in outs[1]

@@ -138,11 +138,15 @@ def test_every_execution_reads_standard_input_from_its_beginning(tmp_path: Path)
     ("words", "message"),
     [
         (["--", "no-such-program"], "there is no program no-such-program"),
-        (["--", "./plain"], "may not be executed"),
+        (["--", "./plain"], "./plain may not be executed: chmod +x ./plain"),
+        (["--", "their-server"], "not on the PATH; for the one in this folder: ./their-server"),
+        (["--", "./pool.c"], "./pool.c is source; compile it, and explore the program: cc -g"),
     ],
 )
 def test_what_is_no_program_is_refused(tmp_path: Path, words: list[str], message: str) -> None:
-    (tmp_path / "plain").write_text("hello")
+    for name in ("plain", "their-server", "pool.c"):
+        (tmp_path / name).write_text("#!/bin/sh\n")
+    (tmp_path / "their-server").chmod(0o755)
     result = bohrbug(tmp_path, "run", *words)
     assert result.returncode == 2
     assert message in result.stderr

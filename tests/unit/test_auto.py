@@ -197,6 +197,19 @@ def test_the_share_follows_the_estimate(size: float, least: int, most: int) -> N
     assert least <= names["dfs"] <= most
 
 
+@pytest.mark.parametrize("size", [2.0, 5e9])
+def test_there_are_at_least_as_many_executions_as_classes(size: float) -> None:
+    member = Sized()
+    member.size = size
+    strategy = Auto([member], [(RandomWalk(1), 1.0)], 1_000_000)
+    explore(strategy, 101, LARGE)
+    classes = strategy._novelty.classes.estimate()
+    assert classes is not None
+    assert 10 < classes.size < 5e9
+    assert strategy.estimate is not None
+    assert strategy.estimate.size == pytest.approx(max(size, classes.size))
+
+
 @pytest.mark.parametrize(("size", "share"), [(50.0, 0.5), (5e9, 0.9)])
 def test_the_shares_of_samplers_depend_on_whether_the_space_is_large(
     size: float, share: float

@@ -202,6 +202,12 @@ def test_there_is_only_one_schedule() -> None:
     verdict = judge(evidence())
     assert verdict.kind is VerdictKind.HOLDS
     assert verdict.reason == "the test never has a choice between tasks"
+    assert verdict.covered == ("one schedule: the test never has a choice between tasks",)
+
+
+def test_it_is_told_where_nothing_is_concurrent() -> None:
+    assert judge(evidence(tasks=1)).covered == ("one schedule: no second task was started",)
+    assert judge(evidence(tasks=2)).covered == judge(evidence()).covered
 
 
 def test_everything_within_a_bound_was_executed() -> None:

@@ -268,6 +268,9 @@ def _no_program(name: str) -> str:
     words = f"{name} is neither a script that exists nor of the form module:function"
     if Path(f"{name}.py").is_file():
         words += f"; there is {name}.py"
+    module, _, function = name.rpartition(".")
+    if Path(f"{module.replace('.', '/')}.py").is_file() and function.isidentifier():
+        words += f"; did you mean {module}:{function}?"
     return words
 
 

@@ -246,6 +246,7 @@ class Explorer:
             self.runtime.faults,
             self.runtime.accesses,
             self.was_cut,
+            result.tasks,
         )
 
     def _begin(self) -> bool:

@@ -328,7 +328,10 @@ def read_reproduction(path: Path) -> Reproduction:
         ReproductionError: it can't be read or is of another kind or version.
     """
     try:
-        data = json.loads(path.read_text(encoding="utf-8"))
+        text = path.read_text(encoding="utf-8")
+        if not text.strip():
+            raise ReproductionError(f"{path} is empty")
+        data = json.loads(text)
     except OSError as error:
         raise ReproductionError(f"{path}: {error.strerror or error}") from error
     except RecursionError as error:

@@ -159,6 +159,7 @@ class Evidence:
         unseen: what the runtime never sees, see :func:`unseen`.
         faults: see :class:`VerdictConditions`, as for ``accesses``.
         was_cut: its time was up in the middle of an execution.
+        tasks: the most that an execution had; 0 if that is not known.
     """
 
     options: ExploreOptions
@@ -178,6 +179,7 @@ class Evidence:
     faults: str = ""
     accesses: str = ""
     was_cut: bool = False
+    tasks: int = 0
 
 
 def judge(evidence: Evidence) -> Verdict:
@@ -191,7 +193,9 @@ def judge(evidence: Evidence) -> Verdict:
     strategy = evidence.strategy if evidence.has_searched else None
     covered = () if strategy is None else sentences(strategy)
     if evidence.strategy is None and kind is VerdictKind.HOLDS:
-        covered = ("one schedule: the test never has a choice between tasks",)
+        alone = evidence.tasks == 1
+        why = "no second task was started" if alone else "the test never has a choice between tasks"
+        covered = (f"one schedule: {why}",)
     return Verdict(
         kind,
         covered,

@@ -89,6 +89,10 @@ def _is_in_library(access: Access) -> bool:
     return site is None or is_library_file(site.filename)
 
 
+_WAYS = {"remembered": "a remembered schedule"}
+"""What is no strategy, and how it is called where it says by what a failure was found."""
+
+
 def how_found(
     failure: Failure, executions: int | None, seconds: float | None, dash: str = "·"
 ) -> str:
@@ -100,7 +104,8 @@ def how_found(
         seconds: wall time of the exploration, in seconds.
         dash: what stands between the parts.
     """
-    found = f"found by {failure.strategy}" if failure.strategy else "found"
+    strategy = failure.strategy
+    found = f"found by {_WAYS.get(strategy, strategy)}" if strategy else "found"
     if failure.execution > 0:
         found += f" in execution {failure.execution:,}"
         if executions is not None and executions > failure.execution:

@@ -327,12 +327,19 @@ class Auto(Dividing):
 
     @property
     def estimate(self) -> Estimate | None:
-        """How many executions the first systematic member takes, or how many classes there are."""
+        """How many executions the first systematic member takes, or how many classes there are.
+
+        It takes at least one for each class, and what it estimates of a tree of which it has seen
+        only the beginning may be less by far.
+        """
         if self.complete:
             return None
         first = self._systematic[0].strategy
         own = first.estimate if isinstance(first, Estimating) else None
-        return own if own is not None else self._novelty.classes.estimate()
+        classes = self._novelty.classes.estimate()
+        if own is None or (classes is not None and classes.log_size > own.log_size):
+            return classes
+        return own
 
     def covered_by_member(self) -> tuple[str, ...]:
         """One sentence for each member that had its turn, and one on what is left.

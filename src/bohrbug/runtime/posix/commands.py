@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
+import shlex
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
@@ -39,10 +40,28 @@ def command_of(words: Sequence[str]) -> list[str]:
         if Path(program).is_dir():
             raise UnsupportedError(f"{program} is a directory, not a program")
         if Path(program).is_file():
-            raise UnsupportedError(f"{program} may not be executed: chmod +x {program}")
+            raise UnsupportedError(_why_not_found(program))
         raise UnsupportedError(f"there is no program {program}")
     _check(program, Path(path).resolve())
     return [path, *words[1:]]
+
+
+_SOURCES = {".c": "cc", ".cc": "c++", ".cpp": "c++", ".cxx": "c++"}
+"""What compiles source files that a hurried hand gives in place of the program."""
+
+
+def _why_not_found(program: str) -> str:
+    """Why a file that exists is not what a shell would start."""
+    path = Path(program)
+    if os.access(program, os.X_OK):
+        return f"{program} is not on the PATH; for the one in this folder: ./{program}"
+    if compiler := _SOURCES.get(path.suffix):
+        name = shlex.quote(path.stem)
+        return (
+            f"{program} is source; compile it, and explore the program: "
+            f"{compiler} -g -pthread -o {name} {shlex.quote(program)}"
+        )
+    return f"{program} may not be executed: chmod +x {program}"
 
 
 def _check(program: str, file: Path) -> None:
