@@ -15,6 +15,7 @@ import time
 from typing import Any
 
 from bohrbug.runtime.threads.execution import Execution
+from bohrbug.runtime.threads.imports import loading
 from bohrbug.runtime.threads.leftovers import forgotten_afterwards
 
 # Bound here: what the program sees of these is under control.
@@ -37,7 +38,9 @@ _left: dict[int, float] = {}
 """By the ids of children that have not ended: for how many seconds they are still waited for."""
 _started: dict[int, bool] = {}
 """All children, by their ids."""
-forgotten_afterwards(_left, _started)
+_in_import: dict[int, Execution] = {}
+"""Those that a module has started while it was loaded, and in which execution."""
+forgotten_afterwards(_left, _started, _in_import)
 
 
 FAST = "child processes as faster than all tasks"
@@ -49,14 +52,35 @@ IN_ORDER = "the order in which child processes go on as it was"
 
 def child_started(execution: Execution, pid: int) -> None:
     """A task has started a child."""
-    if pid in _started:
+    if pid in _started or pid in _in_import:
         # It goes through several functions.
         return
-    execution.trace.uncontrolled.assume(IN_ORDER if _started else FAST)
-    _started[pid] = True
+    if _TELLS and loading.is_under_way:
+        _in_import[pid] = execution
+    else:
+        _assume(execution, pid)
     # What runs live takes its time anyway, and others wait for it.
     if _TELLS and not execution.settings.is_live:
         _left[pid] = PATIENCE
+
+
+def _assume(execution: Execution, pid: int) -> None:
+    execution.trace.uncontrolled.assume(IN_ORDER if _started else FAST)
+    _started[pid] = True
+
+
+def _import_is_over() -> None:
+    """Nothing is assumed of children that have ended in the import: no task runs meanwhile.
+
+    As those of ``ctypes.util.find_library``, which asks programs, and waits for their ends.
+    """
+    for pid, execution in _in_import.items():
+        if _state_of(f"/proc/{pid}/stat")[0] not in _ENDED:
+            _assume(execution, pid)
+    _in_import.clear()
+
+
+loading.at_end.append(_import_is_over)
 
 
 def settle_children() -> None:
@@ -72,10 +96,11 @@ def end_those_left() -> None:
     them at its exit.
     """
     module: Any = sys.modules.get("multiprocessing.process")
-    if module is None or not _started:
+    ours = _started.keys() | _in_import.keys()
+    if module is None or not ours:
         return
     for process in [*module._children]:
-        is_ours = process._parent_pid == _real_getpid() and process.ident in _started
+        is_ours = process._parent_pid == _real_getpid() and process.ident in ours
         if is_ours and module.BaseProcess.is_alive(process):
             module.BaseProcess.kill(process)
 

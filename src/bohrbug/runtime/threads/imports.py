@@ -26,24 +26,30 @@ after_import: list[Callable[[], object]] = []
 
 
 class Loading:
-    """The real time that executions spend on loading modules, which later ones don't."""
+    """The real time that executions spend on loading modules, which later ones don't.
+
+    ``at_end`` is called whenever it is over, with a module or without one.
+    """
 
     def __init__(self) -> None:
         self._seconds = 0.0
-        self._is_under_way = False
+        self.is_under_way = False
+        self.at_end: list[Callable[[], object]] = []
 
     def load(self, name: str, import_: Any, options: dict[str, Any]) -> Any:
         """Load a module, perhaps while another one is loaded that imports it."""
-        if self._is_under_way:
+        if self.is_under_way:
             return _find_and_load(name, import_, **options)
         __tracebackhide__ = True
         began = _now()
-        self._is_under_way = True
+        self.is_under_way = True
         try:
             return _find_and_load(name, import_, **options)
         finally:
-            self._is_under_way = False
+            self.is_under_way = False
             self._seconds += _now() - began
+            for look in self.at_end:
+                look()
 
     def seconds(self) -> float:
         """How long it took since this was last asked."""
