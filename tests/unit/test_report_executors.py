@@ -37,8 +37,25 @@ def test_stretches_in_the_standard_library_are_one_row() -> None:
     working = next(row for row in rows if row.task == "0.1" and row.place.startswith("thread.py"))
     assert not working.source
     assert any(words.startswith("resolve Future") for words in working.operations)
+    assert any(words.startswith("begin work for Future") for words in working.operations)
     # The end of the executor is the end of its workers.
     assert rows[-1].operations[-1].startswith("join task 0.1")
+
+
+def test_a_future_is_not_said_to_be_resolved_before_it_is() -> None:
+    def test() -> None:
+        with ThreadPoolExecutor(max_workers=1) as executor:
+            executor.submit(int).add_done_callback(str)
+        raise ValueError
+
+    trace = bohrbug.explore(test, executions=2, causes=0, predict=0).failures[0].trace
+    future = next(id for id, resource in trace.resources.items() if resource.type == "Future")
+    kinds = [each.kind.name for each in trace.operations if each.resource == future]
+    assert sorted(kinds) == ["add_callback", "resolve", "set_running"]
+    rows = [row for row in schedule_of(trace, (), Names(trace)).rows if isinstance(row, Line)]
+    words = [each for row in rows if row.task == "0" for each in row.operations]
+    assert any(each.startswith("add callback to Future") for each in words)
+    assert not any(each.startswith("resolve") for each in words)
 
 
 def test_operations_on_one_resource_are_told_together() -> None:

@@ -110,6 +110,8 @@ INSPECT = _kind("inspect", is_write=False)
 SHUTDOWN = _kind("shutdown", is_release=True)
 RESULT = _kind("result", is_write=False)
 RESOLVE = _kind("resolve", is_release=True)
+SET_RUNNING = _kind("set_running", is_release=True)
+ADD_CALLBACK = _kind("add_callback", is_release=True)
 
 SLEEP = _kind("sleep", is_write=False, is_yield=True)
 YIELD = _kind("yield", is_write=False, is_yield=True)

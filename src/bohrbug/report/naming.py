@@ -71,6 +71,8 @@ _WORDS: dict[str, tuple[str, str]] = {
     "shutdown": ("shuts down", "shutdown of"),
     "result": ("gets the result of", "getting the result of"),
     "resolve": ("resolves", "resolving of"),
+    "set_running": ("begins the work for", "beginning of the work for"),
+    "add_callback": ("adds a callback to", "adding of a callback to"),
     "sleep": ("sleeps", "sleep"),
     "yield": ("yields", "yield"),
     "continue": ("goes on past", "going on past"),
@@ -106,6 +108,8 @@ _WORDS: dict[str, tuple[str, str]] = {
 # The same in a column, where that is not the name of the kind.
 _IN_COLUMNS = {
     "external": "wait for",
+    "set_running": "begin work for",
+    "add_callback": "add callback to",
     "accept": "accept on",
     "cancelled": "is cancelled",
     "send": "send on",

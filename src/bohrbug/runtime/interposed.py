@@ -107,7 +107,7 @@ ROWS = (
     Row(_FUTURE, both="done running", control="cancelled __repr__", alike="inspect"),
     Row(_FUTURE, both="result exception", alike="result"),
     Row(_FUTURE, control="cancel set_result set_exception", alike="resolve"),
-    Row(_FUTURE, control="set_running_or_notify_cancel", alike="resolve"),
+    Row(_FUTURE, control="set_running_or_notify_cancel", alike="set_running"),
     Row(_POOL, control="__init__ submit shutdown", messages="_adjust_thread_count"),
     Row(f"{_PROCESSES}:ProcessPoolExecutor", control="__init__ submit shutdown"),
     Row(f"{_PROCESSES}:ProcessPoolExecutor", messages="_adjust_process_count"),

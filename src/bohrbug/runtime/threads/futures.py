@@ -11,7 +11,7 @@ from sys import _getframe
 from types import FrameType
 from typing import Any
 
-from bohrbug.model.operation import INSPECT, JOIN, PUT, RESOLVE, RESULT, SHUTDOWN, kind_named
+from bohrbug.model.operation import ADD_CALLBACK, INSPECT, JOIN, PUT, RESULT, SHUTDOWN, kind_named
 from bohrbug.runtime.interposed import CONTROL, wrapped_alike
 from bohrbug.runtime.threads import kept_errors, thread_functions
 from bohrbug.runtime.threads.control import controlled, outside_library
@@ -108,7 +108,7 @@ def add_done_callback(self: Any, fn: Callable[[Any], object]) -> None:
     task = execution.current
     if not task.inside:
         execution.perform(
-            RESOLVE,
+            ADD_CALLBACK,
             execution.resources.of(self, "Future"),
             _place_from(_getframe(1)),
             lambda: _is_free(self, task),

@@ -7,6 +7,7 @@ after so many yields by which nobody came any further, virtual time passes.
 from __future__ import annotations
 
 from bohrbug.model.operation import (
+    ADD_CALLBACK,
     CLEAR,
     END,
     NOTIFY,
@@ -14,6 +15,7 @@ from bohrbug.model.operation import (
     RELEASE,
     RESOLVE,
     SET,
+    SET_RUNNING,
     SHUTDOWN,
     SPAWN,
     TASK_DONE,
@@ -64,6 +66,9 @@ EXTENSIONS = 3
 """How often time passes, rather than that a livelock is declared, while tasks sleep."""
 
 PROGRESS = frozenset(
-    {RELEASE, SET, CLEAR, NOTIFY, PUT, TASK_DONE, RESOLVE, SHUTDOWN, WRITE, END, SPAWN}
+    {
+        *(RELEASE, SET, CLEAR, NOTIFY, PUT, TASK_DONE, SHUTDOWN, WRITE, END, SPAWN),
+        *(RESOLVE, SET_RUNNING, ADD_CALLBACK),
+    }
 )
 """Kinds of operations by which a task shows that it does not only wait."""
