@@ -58,6 +58,9 @@ def method_of_bank(folder: Path, statement: str) -> CodeType:
         ("rows.append(\n    1,\n)", ["rows"]),
         ("assert rows", ["rows"]),
         ("if not self.rows: print(1)", ["Bank.rows"]),
+        ("for row in self.rows.values(): print(row, row)", ["Bank.rows"]),
+        ("return [row for row in rows.items()]", ["rows"]),
+        ("return list(self.rows.keys())", ["Bank.rows"]),
         ("while rows: print(1)", ["rows"]),
         ("print(1 if rows else 2)", ["rows"]),
     ],
@@ -70,7 +73,14 @@ def test_a_container_is_named_by_the_expression(
 
 @pytest.mark.parametrize(
     "statement",
-    ["rows.extend(more)", "zip(rows, more)", "make()[0]", "rows[key][0]", "make().append(1)"],
+    [
+        "rows.extend(more)",
+        "zip(rows, more)",
+        "make()[0]",
+        "rows[key][0]",
+        "make().append(1)",
+        "list(rows.copy())",
+    ],
 )
 def test_what_may_be_another_has_no_name(tmp_path: Path, statement: str) -> None:
     assert names_in(tmp_path, statement)[-1] == ""

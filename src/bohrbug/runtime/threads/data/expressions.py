@@ -56,7 +56,8 @@ def accessed_name(place: Place) -> str:
     if known := names_of_bound.get(id(place)):
         return known
     code = code_at(place)
-    return _name(None if code is None else _accessed_by(code), place)
+    accessed = None if code is None else _accessed_by(code)
+    return _name(None if accessed is None else _seen_through(accessed), place)
 
 
 def holder_name(place: Place) -> str:
@@ -139,6 +140,20 @@ def _accessed_by(code: ast.AST) -> ast.expr | None:
         case ast.Name() | ast.Attribute():  # if container
             return code
     return None
+
+
+_VIEWS = frozenset({"keys", "values", "items"})
+"""Methods whose results show a dict as it is: who goes through them accesses the dict."""
+
+
+def _seen_through(expression: ast.expr) -> ast.expr:
+    """The container behind a view of it: ``jobs`` for ``jobs.values()``."""
+    match expression:
+        case ast.Call(func=ast.Attribute(value=inner, attr=method), args=[], keywords=[]) if (
+            method in _VIEWS
+        ):
+            return inner
+    return expression
 
 
 def _is_name(expression: ast.expr) -> bool:
