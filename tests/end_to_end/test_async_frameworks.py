@@ -87,7 +87,7 @@ def test_a_deadlock_with_anyio_on_trio(async_folder: AsyncFolder) -> None:
     )
     done = async_folder.explore("--bohrbug-seconds=2", plugin="anyio")
     assert "1 failed, 1 passed" in done.out, done.out
-    assert "test_locks - 2 tasks wait for each other" in done.out
+    assert "test_locks - Deadlock: 2 tasks wait for each other" in done.out
     said = " ".join(done.out.split())
     assert "Task 0.1.1 (there) holds Lock #2 (taken at test_it.py:" in said, said
     assert ", held by task 0.1.2 (back; taken at test_it.py:" in said

@@ -15,6 +15,7 @@ from bohrbug.pytest_plugin import internals
 from bohrbug.pytest_plugin.alarms import AlarmGuard
 from bohrbug.pytest_plugin.execution import ItemExecution
 from bohrbug.pytest_plugin.summary import ATTRIBUTE
+from bohrbug.report.headline import failure_headline
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +131,7 @@ class Phases:
         if outcome.stack:
             path, line = outcome.stack[-1].site.filename, outcome.stack[-1].site.line
         report.longrepr = internals.report_representation(
-            failed.text, path, line or 0, outcome.message
+            failed.text, path, line or 0, failure_headline(outcome)
         )
 
     def uncaptured(self) -> AbstractContextManager[object]:
