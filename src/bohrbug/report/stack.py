@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from rich.text import Text
@@ -13,6 +14,9 @@ from bohrbug.report.sources import source_line
 from bohrbug.report.style import FAILED, QUIET, Paper
 
 _MOST_FRAMES = 12
+
+_MARKS = re.compile(r"[ |]*[~^][ ~^]*")
+"""What Python prints below a source line, to show a part of it."""
 
 
 def draw_stack(paper: Paper, stack: Sequence[Frame], names: Names, indent: int = 4) -> None:
@@ -36,12 +40,18 @@ def draw_stack(paper: Paper, stack: Sequence[Frame], names: Names, indent: int =
 
 def draw_traceback(paper: Paper, traceback: str) -> None:
     """Print a traceback with its last line set off."""
+    is_broken = False
     for line in traceback_in_words(traceback).splitlines():
+        if is_broken and _MARKS.fullmatch(line):
+            # Below a line that goes on in the next one they are not where they belong.
+            continue
         if FRAME_LINE.match(line):
             text = paper.text(line, QUIET)
         elif line and line[0] not in " |+" and not line.startswith("Traceback "):
             text = paper.text(line, FAILED)
         else:
             text = paper.text(line)
-        for wrapped in paper.wrap(text, paper.width - 2) if line.strip() else [Text()]:
-            paper.put(Text("  ") + wrapped)
+        parts = paper.wrap(text, paper.width - 2) if line.strip() else [Text()]
+        is_broken = len(parts) > 1
+        for part in parts:
+            paper.put(Text("  ") + part)
