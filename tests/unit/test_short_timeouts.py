@@ -270,3 +270,36 @@ def test_who_waits_longer_may_be_first_where_that_is_soon(seconds: float, count:
     result = explored(_waiting_beside(seconds))
     assert len(result.failures) == count
     assert result.untimely
+
+
+def sleeping_for(first: float, second: float) -> Callable[[], None]:
+    """Which of two sleeps is over first matters."""
+
+    def program() -> None:
+        order: list[int] = []
+
+        def sleep(number: int, seconds: float) -> None:
+            time.sleep(seconds)
+            order.append(number)
+
+        threads = [threading.Thread(target=sleep, args=each) for each in enumerate((first, second))]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert order == [0, 1]
+
+    return program
+
+
+@pytest.mark.parametrize(("first", "second"), [(0.05, 0.05), (0.05, 0.0502)])
+def test_what_is_due_at_the_same_moment_ends_in_either_order(first: float, second: float) -> None:
+    result = explored(sleeping_for(first, second), "report")
+    assert result.verdict.kind is VerdictKind.FAILED
+    assert not result.untimely
+
+
+def test_a_failure_for_which_others_stand_still_is_only_listed() -> None:
+    result = explored(sleeping_for(0.05, 0.06), "report")
+    assert result.verdict.kind is VerdictKind.NO_FAILURE_FOUND
+    assert [failure.outcome.exception for failure in result.untimely] == ["AssertionError"]

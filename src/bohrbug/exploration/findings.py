@@ -18,7 +18,7 @@ from bohrbug.model.conditions import Level
 from bohrbug.model.history import history_of
 from bohrbug.model.outcome import LONG_RUNS, SENT_EXCEPTIONS, TAKING, Outcome, OutcomeKind, Race
 from bohrbug.model.plan import Plan
-from bohrbug.model.standstill import is_long
+from bohrbug.model.standstill import UNNOTICED_STALL, is_long
 from bohrbug.model.trace import Trace
 
 if TYPE_CHECKING:
@@ -338,8 +338,11 @@ class Findings:
 
     def _would_put_aside(self, trace: Trace) -> bool:
         """Whether a failure does not count if it needs what a timeout or a sleep has done early."""
-        rule = self._options.timeouts
-        return rule == "report" or (rule == "short" and is_long(trace.longest_stall))
+        rule, stall = self._options.timeouts, trace.longest_stall
+        if rule == "report":
+            # What is due at the same moment ends in either order; for that nobody stands still.
+            return is_long(stall, UNNOTICED_STALL) or not self._platform.measures_stalls
+        return rule == "short" and is_long(stall)
 
     def _is_untimely(self, failure: Failure) -> bool:
         """Whether a failure needs a timeout or a sleep to end before its time.

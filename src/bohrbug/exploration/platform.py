@@ -26,6 +26,9 @@ class Platform:
         runtime: executes plans of the test.
     """
 
+    measures_stalls = False
+    """Whether traces tell for how long others had to stand still while a timeout fired."""
+
     def __init__(self, runtime: Runtime) -> None:
         self.runtime = runtime
 

@@ -162,8 +162,8 @@ def timeouts_note(failure: Failure) -> str:
         return ""
     return (
         "This schedule needs a timeout that fires early, or a sleep that ends early, as on a busy "
-        "machine. --timeouts report (the default under pytest) only lists such failures, and "
-        "--timeouts late explores without such schedules."
+        "machine. If others have to stand still for that, --timeouts report (the default under "
+        "pytest) only lists the failure; --timeouts late explores without such schedules."
     )
 
 

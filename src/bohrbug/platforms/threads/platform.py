@@ -81,6 +81,8 @@ class ThreadsPlatform(Platform):
         runtime: executes plans of the test.
     """
 
+    measures_stalls = True
+
     def __init__(self, runtime: ThreadsRuntime) -> None:
         super().__init__(runtime)
         self._threads = runtime
