@@ -95,10 +95,7 @@ def test_a_test_that_holds_says_so(folder: Folder) -> None:
     done = folder.pytest("--bohrbug", "--bohrbug-strategy=dfs", "-v")
     assert done.code == 0, done.out
     assert re.search(r"test_add PASSED \(holds: all schedules", done.out)
-    assert (
-        "test_alone PASSED (holds: one schedule: no second task was started"
-        in done.out
-    )
+    assert "test_alone PASSED (holds: one schedule: no second task was started" in done.out
     assert "2 tests explored, 1 of them with a choice between tasks" in done.out
     assert "verdicts: holds: 2" in done.out
     assert not folder.reproductions()
