@@ -18,14 +18,16 @@ again without leaving anything out.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import gc
+from collections.abc import Iterable, Mapping
+from contextvars import Context
 from math import inf
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 from bohrbug.runtime.threads.loops.as_asyncio import handles_signals
 from bohrbug.runtime.threads.loops.joins import Join
-from bohrbug.runtime.threads.loops.reach import OutOfBounds, Reach
+from bohrbug.runtime.threads.loops.reach import FIXED, PLAIN, OutOfBounds, Reach
 from bohrbug.runtime.threads.loops.ready_queue import ReadyQueue
 from bohrbug.runtime.threads.loops.references import OwnReference
 from bohrbug.runtime.threads.loops.tasks import LoopEntry, loop_tasks_of
@@ -268,23 +270,59 @@ class _TakenJoin:
 
 
 class _TakenConstant:
-    """A function or a class that is taken to stay as it is."""
+    """A function or a class that is taken to stay as it is.
 
-    __slots__ = ("_reference", "_state")
+    What it has is compared by its identity, so nothing else may come to be where that was.
+    """
+
+    __slots__ = ("_functions", "_kept", "_lost", "_reference", "_state")
 
     def __init__(self, constant: Any) -> None:
         self._reference = OwnReference(constant)
         self._state = _state_of(constant)
+        values = _namespace_of(constant).values()
+        # Whatever else it has is within reach of all that get to it.
+        self._kept = [value for value in values if _is_plain(value)]
+        self._lost: list[Any] = []
+        self._functions = [
+            OwnReference(function, self._lost.append)
+            for function in map(_function_of, values)
+            if function is not None
+        ]
 
     def is_kept(self) -> bool:
         """Whether it has."""
         constant = self._reference()
-        return constant is None or _state_of(constant) == self._state
+        return constant is None or (not self._lost and _state_of(constant) == self._state)
+
+
+def _namespace_of(constant: Any) -> Mapping[str, Any]:
+    names: Mapping[str, Any] = (
+        constant.__dict__ if type(constant) is FunctionType else namespace_of(constant)
+    )
+    return names
 
 
 def _state_of(constant: Any) -> object:
-    names = constant.__dict__ if type(constant) is FunctionType else namespace_of(constant)
+    names = _namespace_of(constant)
     return {name: id(value) for name, value in names.items() if name not in _MADE_LATER}
+
+
+def _is_plain(value: Any) -> bool:
+    """Whether it makes no difference to any program that a value stays alive."""
+    if type(value) in FIXED:
+        return all(map(_is_plain, gc.get_referents(value)))
+    return type(value) in PLAIN and type(value) is not Context
+
+
+def _function_of(value: Any) -> FunctionType | None:
+    """The function that a class or a function has by a name, be it by a descriptor."""
+    kind = type(value)
+    if kind is staticmethod or kind is classmethod:
+        value = value.__func__
+    elif kind is property:
+        value = value.fget
+    return value if type(value) is FunctionType else None
 
 
 _MADE_LATER = frozenset({"__annotations__", "__annotations_cache__", "__abstractmethods__"})

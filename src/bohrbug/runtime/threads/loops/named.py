@@ -34,7 +34,8 @@ _DUNDERS = frozenset(
         *("__post_init__", "__qualname__", "__repr__", "__str__"),
     }
 )
-"""Attributes with such names that lead to nothing that could be changed, or that is looked at."""
+"""Attributes with such names that lead to nothing that is changed, or that is looked at: code that
+stores them is not plain."""
 
 _INNER = frozenset(
     {
@@ -46,7 +47,8 @@ _INNER = frozenset(
 )
 """Attributes that lead from an object to what has made it, or runs it."""
 
-_OTHER_ATTRIBUTES = frozenset({"STORE_ATTR", "DELETE_ATTR", "LOAD_SUPER_ATTR", "LOAD_SPECIAL"})
+_STORING = frozenset({"STORE_ATTR", "DELETE_ATTR"})
+_OTHER_ATTRIBUTES = _STORING | {"LOAD_SUPER_ATTR", "LOAD_SPECIAL"}
 
 
 class Global(NamedTuple):
@@ -92,6 +94,9 @@ def named_in(code: CodeType) -> Named:
             is_plain = False
         elif name == "LOAD_GLOBAL":
             reads.add(_global(instructions, index))
+        elif name in _STORING and str(each.argval).startswith("__"):
+            # Of a function or a class: what it is called, its code, its bases.
+            is_plain = False
         elif name in ("LOAD_ATTR", "LOAD_METHOD") or name in _OTHER_ATTRIBUTES:
             attributes.add(str(each.argval))
         elif name in ("STORE_DEREF", "DELETE_DEREF"):

@@ -52,15 +52,16 @@ class OutOfBounds(Exception):
     """A callback gets to what may lead anywhere."""
 
 
-_PLAIN = frozenset(
+PLAIN = frozenset(
     {
-        *(type(None), bool, int, float, complex, str, bytes, range, slice, CodeType, Context),
+        *(type(None), bool, int, float, complex, str, bytes, range, CodeType, Context),
         *(type(Ellipsis), type(NotImplemented)),
     }
 )
 """Types of objects that nobody can change, or of which none is changed by what is allowed here."""
 
-_FIXED = frozenset({tuple, frozenset})
+FIXED = frozenset({tuple, frozenset, slice})
+"""Types of objects that always refer to the same others."""
 
 _ITERABLE: tuple[Iterable[object], ...] = (
     *([], (), {}, set(), "", b"", range(0), deque()),
@@ -178,7 +179,7 @@ class Reach:
         while waiting:
             value = waiting.pop()
             kind = type(value)
-            if kind in _PLAIN or id(value) in self.seen:
+            if kind in PLAIN or id(value) in self.seen:
                 continue
             self.seen[id(value)] = value
             if len(self.seen) > MOST_OBJECTS or _tells_of_its_end(value):
@@ -201,7 +202,7 @@ class Reach:
 
     def _enter(self, value: Any, kind: type) -> None:
         waiting = self._waiting
-        if kind in _FIXED:
+        if kind in FIXED:
             waiting += gc.get_referents(value)
         elif kind in _CHANGING:
             self.changed.add(id(value))
@@ -374,10 +375,10 @@ class Reach:
                     raise OutOfBounds
                 self._named_of_asyncio(vars(value)[attribute], attribute, read)
                 return
-            if value.__name__ == "math":
-                return
             if attribute is None or attribute not in vars(value):
                 raise OutOfBounds
+            if value.__name__ == "math":
+                return
             value = vars(value)[attribute]
         if type(value) in _NAMED and value.__module__ in (*_MODULES_OF_ASYNCIO, "_asyncio"):
             if value.__name__ not in _OF_ASYNCIO:
@@ -511,7 +512,7 @@ def _is_asyncios(kind: type) -> bool:
 
 def _is_known(cls: type) -> bool:
     """Whether a class in C gets to nothing but what its instances refer to."""
-    return cls in _PLAIN or cls in _FIXED or cls in _CHANGING or cls is object or cls in futures()
+    return cls in PLAIN or cls in FIXED or cls in _CHANGING or cls is object or cls in futures()
 
 
 def _has_python_base(cls: type) -> bool:
