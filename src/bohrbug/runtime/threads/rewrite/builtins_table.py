@@ -521,7 +521,12 @@ _METHODS: dict[type, dict[str, Effect]] = {
     ),
     LruCacheWrapper: dict.fromkeys(("cache_clear", "cache_info"), Effect(WRITE)),
     functools.partial: {"__setstate__": Effect(WRITE)},
-    BaseException: {"add_note": Effect(WRITE), "with_traceback": Effect(SET_TRACEBACK)},
+    BaseException: {
+        "add_note": Effect(WRITE),
+        "with_traceback": Effect(SET_TRACEBACK),
+        "__setstate__": Effect(WRITE),
+        **dict.fromkeys(("__str__", "__repr__"), Effect(NOTHING, by_value=True)),
+    },
     types.MappingProxyType: _methods(types.MappingProxyType, reads="get items keys values copy"),
     **{
         part: _methods(part, writes="update setdefault pop", reads="get keys values items copy")

@@ -16,7 +16,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from bohrbug.runtime.threads.rewrite import families, halfway, meanings, tell
-from bohrbug.runtime.threads.rewrite.classes import instance_dict, remember_class
+from bohrbug.runtime.threads.rewrite.attributes import is_stored
+from bohrbug.runtime.threads.rewrite.classes import instance_dict, order_of, remember_class
 from bohrbug.runtime.threads.rewrite.place import Place
 
 MOST_REACHED = 1_000
@@ -33,6 +34,30 @@ LEAVES = frozenset(
 _PLAIN = frozenset({list, dict, set, tuple, frozenset, collections.deque})
 _TRANSPARENT = (tuple, frozenset)
 _HOLDING = (list, dict, set, collections.deque, types.SimpleNamespace, *families.VIEWS)
+
+
+_SHOWN_BY = {
+    OSError: ("errno", "strerror", "filename", "filename2"),
+    SyntaxError: ("msg", "filename", "lineno"),
+    ImportError: ("msg",),
+    UnicodeEncodeError: ("encoding", "object", "start", "end", "reason"),
+    UnicodeDecodeError: ("encoding", "object", "start", "end", "reason"),
+    UnicodeTranslateError: ("object", "start", "end", "reason"),
+}
+"""By classes of exceptions whose texts don't show their arguments alone: what these show."""
+
+
+class _Shown(dict[type, tuple[str, ...]]):
+    """The attributes that a text of an exception of a class may show."""
+
+    def __missing__(self, class_: type) -> tuple[str, ...]:
+        further = next((_SHOWN_BY[base] for base in order_of(class_) if base in _SHOWN_BY), ())
+        self[class_] = answer = ("args", *further)
+        remember_class(self, class_)
+        return answer
+
+
+_SHOWN = _Shown()
 
 
 class _Holding(dict[type, bool]):
@@ -64,9 +89,13 @@ def read(things: Iterable[Any], place: Place, told: Iterable[Any] = ()) -> None:
 def _tell(things: Iterable[Any], place: Place, told: Sequence[int]) -> None:
     first: Any = None
     calls_back = False
+    depends_on_classes = is_stored("__class__") or is_stored("__bases__")
     for thing in _reached(things):
+        if depends_on_classes:
+            meanings.read_class(thing, place)
         if issubclass(type(thing), BaseException):
-            tell.attribute(thing, "args", False, place)
+            for name in _SHOWN[type(thing)]:
+                tell.attribute(thing, name, False, place)
         elif families.CONTAINER[type(thing)] or HOLDING[type(thing)]:
             if id(thing) not in told:
                 meanings.tell_whole(thing, False, place)

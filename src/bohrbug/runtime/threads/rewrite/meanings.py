@@ -327,7 +327,10 @@ def tell_attribute(owner: Any, name: str, kind: object, is_write: bool, place: P
         # If it calls a function, it computes what it keeps.
         halfway.begin(halfway.Telling(owner, _computing, name))
     elif kind is PART_OF_ERROR:
-        tell.attribute(errors.stand_in(owner), name, is_write, place)
+        if is_write and name == "__cause__":
+            tell.in_one_step(place, _tell_cause, owner, place)
+        else:
+            tell.attribute(errors.stand_in(owner), name, is_write, place)
     elif kind is WRAPPED:
         wrapped = wrapped_by(owner)
         kinds = write_kinds(name) if is_write else read_kinds(name)
@@ -344,6 +347,12 @@ def tell_attribute(owner: Any, name: str, kind: object, is_write: bool, place: P
         kind_of_target = kinds[type(target)]
         if kind_of_target is not SKIP:
             tell_attribute(target, name, kind_of_target, is_write, place)
+
+
+def _tell_cause(error: BaseException, place: Place) -> None:
+    """An exception gets a cause, and with it its context is not shown any more."""
+    for name in ("__cause__", "__suppress_context__"):
+        tell.attribute(errors.stand_in(error), name, True, place)
 
 
 _class_of_super: Callable[[Any], Any] = vars(super)["__thisclass__"].__get__

@@ -50,7 +50,7 @@ _BY_MODULE = {
     # Looks for a member that a hook of the program may make, and store, in another task; and sets
     # what is no member.
     "enum": "Enum.__new__ EnumType.__setattr__ EnumType.__delattr__",
-    "inspect": f"getgeneratorstate getcoroutinestate{_ASYNC_STATE}"
+    "inspect": f"getgeneratorstate getcoroutinestate{_ASYNC_STATE} getclosurevars"
     " getattr_static _check_instance getmembers _getmembers getmembers_static"
     " _signature_from_callable _signature_from_function unwrap get_annotations",
     "annotationlib": "get_annotations _get_dunder_annotations",
@@ -104,6 +104,8 @@ _BY_MODULE = {
     "importlib": "reload",
     # Whether a module that is loaded when it is used is loaded.
     "importlib.util": "_LazyModule.__getattribute__",
+    # What a text of an exception shows, which another task may change.
+    "traceback": "TracebackException.__init__ _safe_string",
     "linecache": "getlines updatecache checkcache clearcache",
     # What a program sets on an object that shortens texts, and what a visitor of a tree changes.
     "reprlib": "Repr.repr Repr.repr1 Repr._repr_iterable Repr.repr_tuple Repr.repr_list"

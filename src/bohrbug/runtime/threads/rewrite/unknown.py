@@ -8,7 +8,7 @@ without being ordered with it, that is a condition of the verdict.
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType, WrapperDescriptorType
 from typing import Any
 
@@ -144,9 +144,10 @@ def forget_classes() -> None:
     _ROLES.clear()
 
 
-_PASSED_OVER, _PASSED_THROUGH, _BOUND, _USED_UP, _HOLDING = range(5)
+_PASSED_OVER, _PASSED_THROUGH, _BOUND, _USED_UP, _HOLDING, _READ = range(6)
 """What becomes of an object: nothing; only what it holds counts, or what it is bound to; it is read
-and written, but nothing behind it; it is accessed, and what it holds is read."""
+and written, but nothing behind it; it is accessed, and what it holds is read; it is only read, with
+its arguments and attributes, as exceptions are."""
 
 
 class _Roles(dict[type, int]):
@@ -167,6 +168,8 @@ def _role_of(class_: type) -> int:
         return _USED_UP
     if issubclass(class_, _CODE):
         return _PASSED_OVER
+    if issubclass(class_, BaseException):
+        return _READ
     if CALLED_OBJECTS[class_] and (IS_LIKE_A_FUNCTION[class_] or not FOREIGN[class_]):
         return _PASSED_OVER
     if families.CONTAINER[class_] or _is_plain_object(class_):
@@ -198,6 +201,9 @@ def reached(things: Iterable[Any], is_write: bool) -> Iterator[Reached]:
             yield thing, writes
             inner_writes = writes and FOREIGN[class_]
             waiting.extend([(inner, inner_writes) for inner in _held_by(thing)])
+        elif role == _READ:
+            yield thing, False
+            waiting.extend([(inner, False) for inner in _kept_by(thing)])
         elif role == _USED_UP:
             yield thing, True
         elif role == _PASSED_THROUGH:
@@ -223,9 +229,17 @@ def _is_plain_object(class_: type) -> bool:
         # Those of ``collections`` in Python hold a container each, as those of programs do.
         (module in KNOWN_MODULES and module != "collections")
         or module.startswith(_MODELLED)
-        or issubclass(class_, BaseException)
         or type(look_up(class_, "__setattr__")) is FunctionType
     )
+
+
+def _kept_by(error: BaseException) -> Iterable[Any]:
+    """What lies in an exception itself: behind its traceback, and others, are frames."""
+    arguments: tuple[object, ...] = _arguments_of(error)
+    return *arguments, *(instance_dict(error) or {}).values()
+
+
+_arguments_of: Callable[[BaseException], Any] = vars(BaseException)["args"].__get__
 
 
 def _held_by(owner: Any) -> Iterable[Any]:
