@@ -17,7 +17,7 @@ from typing import Any
 from bohrbug.accelerator import native
 from bohrbug.model.operation import CANCEL, CLOSE, EVENT_LOOP, INSPECT, PUT, YIELD, Kind
 from bohrbug.runtime.interposed import CONTROL, wrapped_alike
-from bohrbug.runtime.threads.control import controlled, current
+from bohrbug.runtime.threads.control import controlled, current, unseen
 from bohrbug.runtime.threads.execution import Execution
 from bohrbug.runtime.threads.io.patches import patches
 from bohrbug.runtime.threads.loops.as_asyncio import is_code_of, runs_as_asyncios
@@ -122,11 +122,17 @@ def _close_unseen(loop: Any) -> None:
 
 
 @patches.when_imported("asyncio.base_events")
-def _see_whether_closed(module: Any) -> None:
+def _see_whether_closed_or_running(module: Any) -> None:
     cls = module.BaseEventLoop
-    is_closed = cls.is_closed
+    for name in ("is_closed", "is_running"):
+        _wrap_look(cls, name)
 
-    @patches.method(cls, "is_closed")
+
+def _wrap_look(cls: Any, name: str) -> None:
+    """A method by which another thread may see how far a loop has come."""
+    original = getattr(cls, name)
+
+    @patches.method(cls, name)
     def wrapper(self: Any) -> bool:
         execution = controlled()
         frame = _getframe(1)
@@ -134,7 +140,7 @@ def _see_whether_closed(module: Any) -> None:
         asks = str(frame.f_globals.get("__name__"))
         if execution is not None and not asks.startswith("asyncio."):
             _point_outside(execution, self, INSPECT, place_of(frame))
-        return bool(is_closed(self))
+        return bool(original(self))
 
 
 @patches.when_imported("asyncio.base_events")
@@ -303,6 +309,21 @@ def _see_turns_of_others(module: Any) -> None:
         native.use_run(wrapper, run)
 
 
+@patches.when_imported("asyncio.streams")
+def _let_writers_die_unseen(module: Any) -> None:
+    cls = module.StreamWriter
+    die = vars(cls).get("__del__")
+    if die is None:
+        return
+
+    @patches.method(cls, "__del__")
+    def wrapper(self: Any) -> None:
+        execution = controlled()
+        # When it dies depends on who still refers to it, and a hook of ours may be among them.
+        if execution is None or not unseen(execution, self._transport.is_closing):
+            die(self)
+
+
 @patches.when_imported("asyncio.events")
 def _control_cancelling(module: Any) -> None:
     cls = module.Handle
@@ -334,12 +355,16 @@ def _is_of_another(execution: Execution, loop: Any) -> bool:
     return bool(runs_in != ident)
 
 
+def _selector_of(loop: Any) -> Any:
+    """What stands for a loop as a resource; ``None``: nothing was seen of it."""
+    selector = getattr(loop, "_selector", None)
+    return loop.__dict__.get(_CLOSED) if selector is None else selector
+
+
 def _point_outside(execution: Execution, loop: Any, kind: Kind, place: Any) -> None:
     """A task is about to change what a loop is to run that its own thread does not run."""
     task = execution.current
-    selector = getattr(loop, "_selector", None)
-    if selector is None:
-        selector = loop.__dict__.get(_CLOSED)
+    selector = _selector_of(loop)
     if len(execution.alive) > 1 and selector is not None and not task.inside:
         # Also of a loop that does not run yet: it may have begun to wait by now.
         execution.perform(kind, _state_of(execution, selector), place)
@@ -351,9 +376,12 @@ def _use_future(owner: Any, is_write: bool, place: Any) -> None:
     if execution is None:
         return
     loop = owner.get_loop()
-    selector = getattr(loop, "_selector", None)
-    # A closed loop has none: nobody waits for what becomes of its futures.
-    if selector is not None and _is_of_another(execution, loop):
+    if not _is_of_another(execution, loop):
+        return
+    # Also once the loop is closed: what it has done by then, it may not have done yet.
+    selector = _selector_of(loop)
+    if selector is not None:
+        execution.inspected[id(place)] = place
         _point_outside(execution, loop, PUT if is_write else INSPECT, place)
         if not is_write:
             execution.observe(_state_of(execution, selector), place)

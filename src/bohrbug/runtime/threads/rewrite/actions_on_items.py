@@ -88,10 +88,12 @@ def _binary_in_place(owner: Any, arguments: tuple[Any, ...], place: Place) -> No
 
 def _change_future(owner: Any, _: tuple[Any, ...], place: Place) -> None:
     Inspecting.use_future(owner, True, place)
+    tell.whole(owner, True, place)
 
 
 def _look_at_future(owner: Any, _: tuple[Any, ...], place: Place) -> None:
     Inspecting.use_future(owner, False, place)
+    tell.whole(owner, False, place)
 
 
 ACTIONS: dict[str, Callable[[Any, tuple[Any, ...], Place], iteration.Tell | None]] = {

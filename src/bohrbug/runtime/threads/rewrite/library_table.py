@@ -174,12 +174,13 @@ METHODS: dict[tuple[str, str], dict[str, Effect]] = {
             **dict.fromkeys(
                 names(
                     "cancel uncancel set_result set_exception add_done_callback"
-                    " remove_done_callback"
+                    " remove_done_callback set_name"
                 ),
                 Effect(CHANGE_FUTURE),
             ),
             **dict.fromkeys(
-                names("done cancelled cancelling result exception"), Effect(LOOK_AT_FUTURE)
+                names("done cancelled cancelling result exception get_name"),
+                Effect(LOOK_AT_FUTURE),
             ),
         }
         for name in ("Future", "Task")

@@ -11,6 +11,8 @@ _MATCH = "match" if sys.version_info < (3, 15) else "prefixmatch"
 
 _ASYNC_STATE = " getasyncgenstate" if sys.version_info >= (3, 12) else ""
 
+_SHUTDOWN = " Queue.shutdown" if sys.version_info >= (3, 13) else ""
+
 _ITERATORS = (
     " serialize_iterator.__init__ serialize_iterator.__next__ serialize_iterator.send"
     " serialize_iterator.throw serialize_iterator.close"
@@ -75,7 +77,17 @@ _BY_MODULE = {
     # What threads that forget about the loop share with it.
     "asyncio.locks": "Event.is_set Event.set Event.wait Lock.acquire Lock.locked Lock.release"
     " Semaphore.acquire Semaphore.locked Semaphore.release BoundedSemaphore.release",
-    "asyncio.queues": "Queue._get Queue._put Queue.empty",
+    "asyncio.queues": "Queue._get Queue._put Queue.empty Queue.full Queue.qsize Queue.put_nowait"
+    f" Queue.get_nowait Queue.task_done Queue._format{_SHUTDOWN} PriorityQueue._get"
+    " PriorityQueue._put LifoQueue._get LifoQueue._put",
+    "asyncio.events": "Handle.cancel Handle.cancelled",
+    "asyncio.base_events": "Server.close Server.is_serving Server._start_serving Server.sockets"
+    " BaseEventLoop.get_exception_handler BaseEventLoop.set_exception_handler"
+    " BaseEventLoop.get_task_factory BaseEventLoop.set_task_factory",
+    "asyncio.selector_events": "_SelectorTransport.is_closing _SelectorTransport.close"
+    " _SelectorTransport._force_close",
+    "asyncio.streams": "StreamReader.at_eof StreamReader.feed_eof StreamReader.feed_data"
+    " StreamReader.exception StreamReader.set_exception",
     # In which order mocks are called, and what patches put in place and back.
     "unittest.mock": "CallableMixin._increment_mock_call CallableMixin._execute_mock_call"
     " _delegating_property.<locals>._get _delegating_property.<locals>._set"
