@@ -262,3 +262,39 @@ def test_a_loop_runs_on_meanwhile() -> None:
     assert result.verdict.kind is VerdictKind.HOLDS, result.verdict
     assert result.verdict.conditions is not None
     assert not result.verdict.conditions.taking
+
+
+def _tasks_counted_twice(is_awaited: bool) -> None:
+    kept: list[bool] = []
+
+    async def main() -> threading.Thread:
+        loop = asyncio.get_running_loop()
+
+        def look_twice() -> None:
+            first, second = len(asyncio.all_tasks(loop)), len(asyncio.all_tasks(loop))
+            kept.append(first == second)
+
+        thread = threading.Thread(target=look_twice)
+        task = asyncio.create_task(asyncio.sleep(0))
+        if is_awaited:
+            await task
+        thread.start()
+        await task
+        if is_awaited:
+            thread.join()
+        return thread
+
+    asyncio.run(main()).join()
+    assert kept == [True]
+
+
+def test_tasks_may_end_while_they_are_counted() -> None:
+    result = _explored(lambda: _tasks_counted_twice(False))
+    assert result.verdict.kind is VerdictKind.FAILED, result.verdict
+
+
+def test_tasks_stay_the_same_meanwhile() -> None:
+    result = _explored(lambda: _tasks_counted_twice(True))
+    assert result.verdict.kind is VerdictKind.HOLDS, result.verdict
+    assert result.verdict.conditions is not None
+    assert not result.verdict.conditions.taking

@@ -135,7 +135,7 @@ ROWS = (
     # -- event loops ---------------------------------------------------------------------
     Row(_LOOP, both="_run_once", messages="create_task"),
     Row(_LOOP, both="call_at call_soon_threadsafe", control="call_soon stop", alike="put"),
-    Row(_LOOP, control="call_later time"),
+    Row(_LOOP, control="call_later time is_running"),
     Row(_LOOP, control="shutdown_default_executor@3.12 default_exception_handler is_closed"),
     Row(f"{_LOOPS}:BaseSelectorEventLoop", both="__init__ close", control="_write_to_self"),
     Row(f"{_LOOPS}:BaseSelectorEventLoop", messages="_add_reader _add_writer"),
@@ -144,8 +144,9 @@ ROWS = (
     Row("asyncio.events", messages="TimerHandle"),
     Row("asyncio.futures", messages="wrap_future", is_held=True),
     # From Python 3.12 on ``wait_for`` is made of a timeout, and left alone.
-    Row("asyncio.tasks", messages="wait all_tasks wait_for@<3.12", is_held=True),
-    Row("asyncio.tasks", both="as_completed", is_held=True),
+    Row("asyncio.tasks", messages="wait wait_for@<3.12", is_held=True),
+    Row("asyncio.tasks", both="as_completed all_tasks", is_held=True),
+    Row("asyncio.streams:StreamWriter", control="__del__"),
     Row("asyncio.timeouts", control="timeout"),
     Row("asyncio.timeouts:Timeout", messages="__aenter__ __aexit__ _on_timeout reschedule"),
     Row("asyncio.taskgroups:TaskGroup", messages="__init__"),

@@ -309,6 +309,18 @@ def _see_turns_of_others(module: Any) -> None:
         native.use_run(wrapper, run)
 
 
+@patches.when_imported("asyncio.tasks")
+def _see_who_looks_for_tasks(module: Any) -> None:
+    original = module.all_tasks
+
+    @patches.method(module, "all_tasks")
+    def all_tasks(loop: Any = None) -> Any:
+        execution = controlled()
+        if execution is not None and loop is not None and _is_of_another(execution, loop):
+            _point_outside(execution, loop, INSPECT, place_of(_getframe(1)))
+        return original(loop)
+
+
 @patches.when_imported("asyncio.streams")
 def _let_writers_die_unseen(module: Any) -> None:
     cls = module.StreamWriter
