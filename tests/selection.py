@@ -28,8 +28,19 @@ of them together take less than 50 s of processor time.
 
 LONG = {
     "unit": (
-        *("accelerator", "api", "architecture", "cancelling", "children", "counting_callbacks"),
-        *("event_loops", "executor_steps", "fairness", "idling", "in_python", "io", "late_code"),
+        *("accelerator", "advancing", "api", "architecture", "benchmarks_of_kernels"),
+        *(
+            "cancelling",
+            "children",
+            "counting_callbacks",
+            "event_loops",
+            "executor_steps",
+            "fairness",
+            "idling",
+            "in_python",
+            "io",
+            "late_code",
+        ),
         *("message_resynchronising", "named_pipes", "passing_time", "primitives"),
         *("race_classes", "replaced_by_programs", "rewrite_semantics", "robustness", "spinning"),
         *("stand_ins", "stepping", "threads", "tracers", "trio_reports", "trio_runs"),
@@ -38,16 +49,24 @@ LONG = {
     "browser": (*("first_screen", "report_page"),),
     "conformance": (*("cpython",),),
     "end_to_end": (
-        *("async_frameworks", "async_tests", "command_line", "debugging", "documented_commands"),
+        *(
+            "async_frameworks",
+            "async_tests",
+            "asyncio_errors",
+            "command_line",
+            "debugging",
+            "documented_commands",
+        ),
         *("documented_outputs", "edited_programs", "editors", "export", "for_other_tools"),
-        *("html", "installed_messages", "live", "live_attached", "live_delayed"),
+        *("hangs", "html", "installed_messages", "live", "live_attached", "live_delayed"),
         *("live_native", "live_native_threads", "messages", "other_plugins", "pytest_fixtures"),
         *("pytest_options", "pytest_plugin", "races_over_awaits", "reports_of_connections"),
         *("resuming", "stepping", "unchanged", "unsupported_pythons", "workers"),
     ),
     "programs": (
-        *("afresh", "given_back", "library_looks", "looks", "looks_at_memory", "programs"),
-        *("search_suite", "unnamed_methods", "without_accelerator"),
+        *("afresh", "given_back", "library_looks", "looks", "looks_at_errors", "looks_at_loops"),
+        *("looks_at_memory", "programs", "search_suite", "sharing_code", "unnamed_methods"),
+        *("without_accelerator",),
     ),
     "native": (
         *("accesses", "before_main", "circles", "command_line", "descriptor_numbers", "engines"),
