@@ -9,7 +9,9 @@ from collections.abc import Callable
 import bohrbug
 from bohrbug.exploration.minimisation.ranks import LoopEvents
 from bohrbug.model.operation import CALLBACK
+from bohrbug.report.explanation import who_goes_on
 from bohrbug.report.naming import Names
+from bohrbug.report.stories import TaskSteps
 from bohrbug.report.text import failure_text
 
 
@@ -105,7 +107,11 @@ def test_a_timer_that_is_over_early_has_the_place_where_it_was_set() -> None:
     result = bohrbug.explore(_receive_in_time, executions=300, seconds=None)
     (failure,) = result.failures
     text = " ".join(failure_text(failure).split())
-    assert f"set at test_timers_in_reports.py:{_line_of('# early')}, fires although" in text
+    early = f"timeout at test_timers_in_reports.py:{_line_of('# early')} in task "
+    assert re.search(rf"{re.escape(early)}[0-9.]+ [(]receive[)] fires although", text)
+    assert "timeout fires early" in text
+    for jargon in ("_release_waiter", "_on_timeout"):
+        assert jargon not in text.partition("Traceback")[0]
 
 
 def test_so_has_one_that_is_over_in_its_time_and_no_other_callback() -> None:
@@ -127,7 +133,7 @@ def _cause_of(test: Callable[[], None]) -> str:
 
 
 def test_a_timeout_is_told_as_the_timer_that_ends_the_wait() -> None:
-    timer = f"the timer (test_timers_in_reports.py:{_line_of('# longer')}) in task "
+    timer = f"the timeout (test_timers_in_reports.py:{_line_of('# longer')}) in task "
     wait = f"comes before the resume (test_timers_in_reports.py:{_line_of('# short')}) in task "
     assert re.search(
         f"if and only if {re.escape(timer)}[^)]*[)] {re.escape(wait)}", _cause_of(_within_a_timeout)
@@ -180,3 +186,29 @@ def test_a_callback_in_c_is_called_by_its_name() -> None:
     (failure,) = bohrbug.explore(lambda: asyncio.run(main())).failures
     report = " ".join(failure_text(failure, width=200).split())
     assert re.search(r"callback \(\S+:\d+\) in task 0.2.1 \(Future.set_result\)", report)
+
+
+def test_what_asyncio_passes_on_is_told_of_whose_doing_it_is() -> None:
+    async def main() -> None:
+        asyncio.get_running_loop().call_soon(int)
+        await asyncio.gather(asyncio.sleep(0), asyncio.sleep(0))
+        raise AssertionError
+
+    (failure,) = bohrbug.explore(lambda: asyncio.run(main()), executions=1).failures
+    trace = failure.trace
+    names = Names(trace)
+    told = {
+        trace.task_infos[task].target: (task, names.passed_on(operation, task))
+        for task, operation in zip(trace.tasks, trace.operations, strict=True)
+        if operation.kind is CALLBACK
+    }
+    callback, task = told[next(name for name in told if "_done_callback" in name)]
+    assert task is not None
+    assert callback.rpartition(".")[0] == task
+    assert trace.task_infos[task].target == "sleep"
+    assert told["int"][1] is None
+    steps = TaskSteps(trace)
+    assert who_goes_on(trace, callback, 0, steps, names, str) == (
+        f"asyncio's callback {callback} for {task}"
+    )
+    assert who_goes_on(trace, task, 0, steps, names, str) == task

@@ -21,6 +21,9 @@ from bohrbug.model.outcome import TaskInfo
 ENDS_A_SLEEP = "_set_result_unless_cancelled"
 """What ``asyncio.sleep`` asks its loop to call."""
 
+TIMES_OUT = frozenset({"_release_waiter", "Timeout._on_timeout"})
+"""What ``wait_for`` and ``timeout`` ask their loop to call when their time is over."""
+
 
 class AsyncioRuns:
     """The event loops of asyncio in an execution.
@@ -63,6 +66,30 @@ class AsyncioRuns:
         ends_a_sleep = info is not None and info.target == ENDS_A_SLEEP
         return not ends_a_sleep and self.timer_set(task, kind, resource, site) is not None
 
+    def timed_out(
+        self, task: TaskId, kind: Kind, resource: ResourceId, site: Site | None
+    ) -> TaskId | None:
+        """Whose ``wait_for`` or ``timeout`` is over by an operation; ``None`` if none is.
+
+        Parameters:
+            task, kind, resource, site: see :meth:`timer_set`.
+        """
+        info = self._infos.get(task)
+        if info is None or info.target not in TIMES_OUT or site is None:
+            return None
+        is_timer = self.timer_set(task, kind, resource, site) is not None
+        return asked_by(task) if is_timer and is_file_of_asyncio(site.filename) else None
+
+    def passed_on(self, task: TaskId, kind: Kind, site: Site | None) -> TaskId | None:
+        """Whose doing asyncio passes on by a callback of its own; ``None`` if it is another step.
+
+        Parameters:
+            task, kind, site: see :meth:`timer_set`.
+        """
+        info = self._infos.get(task)
+        is_own = (info is None or info.spawned is None) and _is_call_of_asyncio(kind, site)
+        return asked_by(task) if is_own else None
+
     def is_own(self, task: TaskId, kind: Kind, resource: ResourceId, site: Site | None) -> bool:
         """Whether an operation is asyncio's own: of its tasks, or a callback but for timers.
 
@@ -87,6 +114,11 @@ class AsyncioRuns:
         """Whether a resource is an event loop of asyncio."""
         known = self._resources.get(resource)
         return known is not None and known.type == EVENT_LOOP
+
+
+def asked_by(callback: TaskId) -> TaskId:
+    """Who has asked a loop for a callback: its parent in the tree of tasks."""
+    return callback.rpartition(".")[0]
 
 
 def _is_call_of_asyncio(kind: Kind, site: Site | None) -> bool:

@@ -53,10 +53,16 @@ class _Speaker:
         if slept is not None:
             at = self._names.at(slept.operation)
             return f"the end of the sleep{at} in {self._task(slept.task)}"
-        task = self._task(event.task)
-        timer = self._names.timer_set(self._operation(event, step), event.task)
+        operation = self._operation(event, step)
+        timer = self._names.timer_set(operation, event.task)
+        waiting = self._names.timed_out(operation, event.task)
         if timer is not None:
-            return f"the timer ({self._names.place(timer)}) in {task}"
+            what = "timer" if waiting is None else "timeout"
+            return f"the {what} ({self._names.place(timer)}) in {self._task(waiting or event.task)}"
+        passed_on = self._names.passed_on(operation, event.task)
+        if passed_on is not None:
+            return f"asyncio's callback {event.task} for {self._task(passed_on)}"
+        task = self._task(event.task)
         if event.kind in (BEGIN, END):
             return f"the {'beginning' if event.kind is BEGIN else 'end'} of {task}"
         if event.kind is FLUSH:

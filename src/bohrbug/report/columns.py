@@ -6,9 +6,10 @@ from collections.abc import Sequence
 
 from rich.text import Text
 
-from bohrbug.model.operation import TaskId
+from bohrbug.model.operation import SLEEP, TaskId
 from bohrbug.report.naming import Names
 from bohrbug.report.schedule import (
+    TIMEOUT,
     End,
     Folded,
     Line,
@@ -83,7 +84,8 @@ def preempted_words(row: Preempted, with_place: bool = True) -> str:
 
 def timeout_words(what: str, early: bool) -> str:
     """That a timeout or a sleep ends: ``wait Event ready times out early``."""
-    return f"{what} {'ends' if what == 'sleep' else 'times out'}{' early' if early else ''}"
+    verb = "ends" if what == SLEEP.name else "fires" if what == TIMEOUT else "times out"
+    return f"{what} {verb}{' early' if early else ''}"
 
 
 class _Layout:

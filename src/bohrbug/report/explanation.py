@@ -58,7 +58,8 @@ def _by_id(task: TaskId) -> str:
 def _timeout_clause(
     trace: Trace, story: Story, steps: TaskSteps, names: Names, mentioned: _Mentioned
 ) -> str:
-    others = [mentioned(task) for task in trace.enabled[story.step] if task != story.task][:2]
+    able = [task for task in trace.enabled[story.step] if task != story.task][:2]
+    others = [who_goes_on(trace, task, story.step, steps, names, mentioned) for task in able]
     who = " and ".join(others) or "another task"
     more = len(trace.enabled[story.step]) - 2
     if more > 0:
@@ -71,11 +72,28 @@ def _timeout_clause(
     return f"{_timed_wait(operation, story.task, mentioned, names)} although {who} could still run"
 
 
+def who_goes_on(
+    trace: Trace,
+    task: TaskId,
+    step: int,
+    steps: TaskSteps,
+    names: Names,
+    mentioned: Callable[[TaskId], str],
+) -> str:
+    """A task that could go on at a step, or the callback of asyncio's for another that could."""
+    pending = steps.next_operation(trace, task, step)
+    passed_on = None if pending is None else names.passed_on(pending, task)
+    if passed_on is None:
+        return mentioned(task)
+    return f"asyncio's callback {task} for {mentioned(passed_on)}"
+
+
 def _timed_wait(
     operation: Operation, id: TaskId, mentioned: Callable[[TaskId], str], names: Names
 ) -> str:
     """How a timed wait ends: ``the 5 s timeout of the wait on Event e in task 0 fires``."""
-    task = mentioned(id)
+    waiting = names.timed_out(operation, id)
+    task = mentioned(waiting or id)
     timer = names.timer_set(operation, id)
     site = timer or names.site(operation)
     at = f" at {names.place(site)}" if site is not None else ""
@@ -83,6 +101,8 @@ def _timed_wait(
     seconds = f"{literal[1]} s " if literal else ""
     if operation.kind is SLEEP:
         return f"the {seconds}sleep of {task}{at} ends"
+    if waiting is not None:
+        return f"the {seconds}timeout{at} in {task} fires"
     if timer is not None:
         return f"the {seconds}timer of {task}, set{at}, fires"
     if operation.kind is JOIN:

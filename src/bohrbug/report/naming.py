@@ -337,6 +337,15 @@ class Names:
         site = self.site(operation)
         return self._asyncio.timer_set(task, operation.kind, operation.resource, site)
 
+    def timed_out(self, operation: Operation, task: TaskId) -> TaskId | None:
+        """Whose ``wait_for`` or ``timeout`` of asyncio is over by an operation, if one is."""
+        site = self.site(operation)
+        return self._asyncio.timed_out(task, operation.kind, operation.resource, site)
+
+    def passed_on(self, operation: Operation, task: TaskId) -> TaskId | None:
+        """Whose doing asyncio passes on by an operation of its own, if it does."""
+        return self._asyncio.passed_on(task, operation.kind, self.site(operation))
+
     # -- resources and operations ------------------------------------------------
 
     def resource(self, id: ResourceId) -> str:

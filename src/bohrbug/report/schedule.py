@@ -79,6 +79,10 @@ class Preempted:
     late: bool = False
 
 
+TIMEOUT = "timeout"
+"""What ends if it is one of asyncio, and no operation."""
+
+
 @dataclass(slots=True)
 class Timeout:
     """A timeout or a sleep ends, early if other tasks could still run."""
@@ -319,6 +323,11 @@ class _Writer:
             if slept is not None:
                 task, what = slept.task, SLEEP.name
                 place, source, _ = self._described(slept.operation)
+            waiting = self.names.timed_out(operation, task)
+            timer = self.names.timer_set(operation, task)
+            if waiting is not None and timer is not None:
+                task, what = waiting, TIMEOUT
+                place, source = self.names.place(timer), source_line(timer)
             self.rows.append(
                 Timeout(
                     task,
@@ -393,6 +402,9 @@ class _Writer:
         if pending is None:
             return
         place, source, _ = self._described(pending)
+        if self.names.passed_on(pending, task) is not None:
+            # A place of asyncio's own, which is nowhere in the program.
+            place = source = ""
         last = self.rows[-1] if self.rows else None
         if isinstance(last, Line) and last.task == task and last.operations == ["begins"]:
             # It has done nothing else yet, and the next row shows where it stands.

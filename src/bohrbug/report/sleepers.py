@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from bohrbug.model.asyncio_runs import ENDS_A_SLEEP
+from bohrbug.model.asyncio_runs import ENDS_A_SLEEP, asked_by
 from bohrbug.model.operation import Operation, TaskId
 from bohrbug.model.trace import Trace
 from bohrbug.report.stories import TaskSteps
@@ -35,7 +35,6 @@ def sleep_ended_by(trace: Trace, steps: TaskSteps, step: int) -> Slept | None:
     info = trace.task_infos.get(callback)
     if info is None or info.target != ENDS_A_SLEEP:
         return None
-    # Who asks for a callback is its parent in the tree of tasks.
-    task = callback.rpartition(".")[0]
+    task = asked_by(callback)
     operation = steps.next_operation(trace, task, step)
     return None if operation is None else Slept(task, operation)

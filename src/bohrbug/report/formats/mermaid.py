@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from bohrbug.exploration.result import Failure
 from bohrbug.model.operation import TaskId
+from bohrbug.report.columns import timeout_words
 from bohrbug.report.headline import failure_headline
 from bohrbug.report.naming import Names
 from bohrbug.report.schedule import (
@@ -60,8 +61,7 @@ def _lines(row: Row, tasks: list[TaskId]) -> Iterator[str]:
             arrow = f"{_id(row.task)}--x{_id(row.by)}"
             yield f"{arrow}: {_plain(f'{row.task} preempted at {row.place}{before}')}"
         case Timeout():
-            end = "ends" if row.what == "sleep" else "times out"
-            yield _note(row.task, row.place, f"{row.what} {end}{' early' if row.early else ''}")
+            yield _note(row.task, row.place, timeout_words(row.what, row.early))
         case Folded():
             known = [task for task in row.tasks if task in tasks] or tasks[:1]
             over = ",".join(dict.fromkeys((_id(known[0]), _id(known[-1]))))

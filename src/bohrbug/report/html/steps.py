@@ -13,7 +13,7 @@ from bohrbug.report.frames import program_frames
 from bohrbug.report.html.document import BLOCKED, COULD_RUN, ENDED, NOWHERE, Sights, Steps
 from bohrbug.report.html.tables import Tables
 from bohrbug.report.naming import Names
-from bohrbug.report.schedule import Line, Preempted, choice_in_words, schedule_of
+from bohrbug.report.schedule import TIMEOUT, Line, Preempted, choice_in_words, schedule_of
 from bohrbug.report.stories import TaskSteps, is_late
 
 
@@ -74,7 +74,9 @@ def steps_of(
             steps.before[index] = (tables.task(task), preempted_words(row), place)
     steps.fired = [index for index in range(count) if trace.has_fired(index)]
     for index in steps.fired:
-        what = names.brief(trace.operations[index])
+        operation = trace.operations[index]
+        is_of_asyncio = names.timed_out(operation, trace.tasks[index]) is not None
+        what = TIMEOUT if is_of_asyncio else names.brief(operation)
         steps.words[index] = timeout_words(what, bool(trace.enabled[index]))
     steps.early = list(early_timeouts)
     steps.essential = sorted(essential)
