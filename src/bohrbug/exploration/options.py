@@ -36,7 +36,8 @@ class ExploreOptions:
         level: ``sync``, ``racy`` or ``all``: what is a scheduling point.
         scope: changes to the modules whose data accesses are seen, such as ``+logging``.
         timeouts: ``early``: that a timeout fires although others could run is a
-            choice; ``late``: only when nothing else can run; ``report``: as ``early``
+            choice; ``late``: only when nothing else can run, or once it is due;
+            ``report``: as ``early``
             until a failure is found that needs it, which is reported but does not
             count as a failure, and from then on as ``late``; ``short``: such a failure counts
             if no task had to stand still for long (:mod:`~bohrbug.model.standstill`).

@@ -49,8 +49,8 @@ class Conditions:
 
     Parameters:
         points: the data accesses that are scheduling points.
-        late_timeouts: a timeout fires only when no task is enabled; otherwise that it fires is a
-            choice.
+        late_timeouts: a timeout fires only when no task is enabled, or once it is due; otherwise
+            that it fires is a choice.
         most_stall: seconds for which all other tasks may have to stand still for a timeout to fire
             early; a timeout for which they would have to longer is late.
         gil: control passes only where a build of Python with the GIL can switch threads.

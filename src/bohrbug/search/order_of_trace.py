@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 
-from bohrbug.model.operation import ResourceId, TaskId
+from bohrbug.model.operation import Operation, ResourceId, TaskId
 from bohrbug.model.outcome import OutcomeKind
 from bohrbug.model.trace import Trace
 
@@ -141,3 +141,36 @@ def late_firings(trace: Trace, start: int, end: int, early: frozenset[int]) -> s
         for step in range(start, end)
         if not trace.enabled[step] and step not in trace.arities and step not in early
     }
+
+
+def due_firings(trace: Trace, start: int, end: int, early: frozenset[int]) -> set[int]:
+    """Steps from ``start`` to ``end`` that are timeouts which could fire beside enabled tasks.
+
+    Not at any time, but from the moment on when they were due.
+
+    Parameters:
+        trace, start, end, early: see :func:`late_firings`.
+    """
+    if not trace.plan.conditions.late_timeouts or not any(trace.timed[start:end]):
+        return set()
+    return {
+        step
+        for step in range(start, end)
+        if step not in early and trace.has_fired(step) and _was_due_beside_others(trace, step)
+    }
+
+
+def _was_due_beside_others(trace: Trace, step: int) -> bool:
+    task = trace.tasks[step]
+    for earlier in range(step, -1, -1):
+        if earlier < step and trace.tasks[earlier] == task:
+            return False
+        if trace.enabled[earlier] and task in trace.timed[earlier]:
+            return True
+    return False
+
+
+def never_done(trace: Trace, name: TaskId) -> Operation:
+    """What a task was about to do at the end, or could have done until it was cancelled."""
+    operation = trace.final_pending.get(name)
+    return trace.withdrawn[name] if operation is None else operation

@@ -16,14 +16,14 @@ knows for locks, events and threads; else the reversal is called uncertain, and 
 Tasks that are blocked for ever at the end race in the same way, and so does what a task of an
 event loop could have done until somebody cancelled it, as the timer of a timeout.
 
-*Order that no resource shows.*  Some steps are taken to conflict with every other
+*Order that no resource shows.*  Some steps are taken to conflict with all
 (:data:`~bohrbug.search.footprint.EVERYTHING`):
 
 - the step with which a task comes to a yield, and all steps until those have run that it may
   have to wait for: what fairness allows depends on the order of all of them;
 - the last step of an execution that ends before its tasks do, as after a failed assertion:
   whatever was to come has not happened;
-- a timeout that fires because nothing else can go on;
+- a timeout that fires because nothing else can go on, or beside others once it is due;
 - the end of the root, and its wait for the end of all others.
 
 The work is linear in the steps, times the number of tasks, and only for the steps that
@@ -36,15 +36,17 @@ from bisect import bisect_left
 from collections.abc import Iterable
 
 from bohrbug.accelerator import native
-from bohrbug.model.operation import BEGIN, BUFFER, EXIT, FLUSH, JOIN, Operation, ResourceId, TaskId
+from bohrbug.model.operation import BEGIN, BUFFER, EXIT, FLUSH, JOIN, ResourceId, TaskId
 from bohrbug.model.trace import Trace
 from bohrbug.search.enabledness import NEVER_BLOCK, OPENS, was_open
 from bohrbug.search.footprint import EVERYTHING, Event, Footprint, Footprints
 from bohrbug.search.order_of_trace import (
     beginning_of_step,
     cut_off,
+    due_firings,
     effects_from,
     late_firings,
+    never_done,
     ordered_by_fairness,
 )
 from bohrbug.search.reversals import Clock, Recorded, Reversal
@@ -80,6 +82,7 @@ class RaceFinder:
         self._undo: list[list[tuple[ResourceId, _Entry]]] = []
         self._barriers: list[int] = []
         self._early: frozenset[int] = frozenset()
+        self._due: set[int] = set()
         self._types: dict[ResourceId, str] = {}
         # Steps that did more than one thing with a resource.
         self._several: set[tuple[int, ResourceId]] = set()
@@ -132,11 +135,11 @@ class RaceFinder:
         self._early = frozenset(trace.early_timeouts) if trace.early_timeouts else frozenset()
         effects = effects_from(trace, start)
         late = late_firings(trace, start, end, self._early)
-        ordered = ordered_by_fairness(trace, end)
+        self._due = due_firings(trace, start, end, self._early)
+        ordered = {*ordered_by_fairness(trace, end), *self._due}
         final = end
         if end == len(trace) and cut_off(trace):
             final = beginning_of_step(trace, end - 1)
-        # Where something else than a plain step may be, in order.
         stops = sorted({*effects, *late, *ordered}) if effects or late or ordered else []
         found: list[Reversal] = []
         step = start
@@ -273,7 +276,7 @@ class RaceFinder:
         recorded.footprints.append(EVERYTHING if everything else footprint)
         for other in sorted(self._before(task, touched, everything), reverse=True):
             if clock[tasks[other]] <= other:
-                if not is_late:
+                if not is_late or step in self._due:
                     self._reverse(trace, step, other, clock, found, previous)
                 clock = list(map(max, clock, clocks[other]))
         self._undo.append(self._touch(step, task, touched))
@@ -470,6 +473,8 @@ class RaceFinder:
                         and footprints[earlier].conflicts_with(footprint)
                     ):
                         return earlier, False
+        if step in self._due:  # Whether it is by then, only the time tells.
+            return None if other >= standing else (other, True)
         return self._along_resource(trace, step, other, task, name, previous)
 
     def _is_opened_beside(self, trace: Trace, step: int, other: int) -> bool:
@@ -484,14 +489,14 @@ class RaceFinder:
 
     def _spawn_before(self, trace: Trace, step: int | None, name: TaskId) -> int:
         """The step that spawned a task, whose first operation is that of ``step``; -1 for none."""
-        operation = trace.operations[step] if step is not None else _never_done(trace, name)
+        operation = trace.operations[step] if step is not None else never_done(trace, name)
         if operation.kind is not BEGIN:
             return -1
         # What the step itself does is noted only once its races are found.
         return self._entries.get(operation.resource, _UNTOUCHED)[0]
 
     def _pending_footprint(self, trace: Trace, name: TaskId) -> Footprint:
-        operation = _never_done(trace, name)
+        operation = never_done(trace, name)
         return self._footprints.of(operation.kind.is_write, operation.resource)
 
     def _along_resource(
@@ -504,7 +509,7 @@ class RaceFinder:
         previous: int,
     ) -> tuple[int, bool] | None:
         """The same along the writes of the operation's own resource."""
-        operation = trace.operations[step] if step is not None else _never_done(trace, name)
+        operation = trace.operations[step] if step is not None else never_done(trace, name)
         resource = operation.resource
         standing = previous + 1
         tasks = self.recorded.tasks
@@ -590,9 +595,3 @@ class RaceFinder:
             if place is not None and place[0] < self._limit:
                 footprint = self._pending_footprint(trace, name)
                 found.append(self._reversal(place, Event(task, name, footprint), -1))
-
-
-def _never_done(trace: Trace, name: TaskId) -> Operation:
-    """What a task was about to do at the end, or could have done until it was cancelled."""
-    operation = trace.final_pending.get(name)
-    return trace.withdrawn[name] if operation is None else operation

@@ -12,7 +12,7 @@ from bohrbug.model.operation import CHOOSE, Operation
 from bohrbug.model.outcome import Divergence, Uncontrolled
 from bohrbug.model.plan import Choice, NonPreemptive, Plan, Policy
 from bohrbug.model.site import site_of
-from bohrbug.model.standstill import is_long
+from bohrbug.model.standstill import UNNOTICED_STALL, is_long
 from bohrbug.paths import path_in_notes
 from bohrbug.runtime.policies import Asked, Decider, decider_for, earliest
 from bohrbug.runtime.threads import control
@@ -231,7 +231,7 @@ class Deciding:
             sleeping = timed
             if enabled:
                 if timed and self._late_timeouts:
-                    timed = []
+                    timed = _due(timed, self.clock.now)
                 elif timed and (self._late_firing or self.outside.alarm_set):
                     timed = self.outside.firing_early(timed)
                 return enabled, self._without_long_stalls(timed, self.clock.now), sleeping
@@ -242,11 +242,13 @@ class Deciding:
                 if self.aborting:
                     return None
                 if can_fire is not None:
-                    if self._late_timeouts or self._times_passed_over(first) >= MOST_PASSED_OVER:
-                        can_fire = [first]
                     # Nobody can go on, so time passes anyway up to the first of them.
                     assert first.deadline is not None
                     idle_until = max(self.clock.now, first.deadline)
+                    if self._times_passed_over(first) >= MOST_PASSED_OVER:
+                        can_fire = [first]
+                    elif self._late_timeouts:
+                        can_fire = _due(can_fire, idle_until)
                     can_fire = self._without_long_stalls(list(can_fire), idle_until)
                     return enabled, can_fire, sleeping
             elif not self._stuck():
@@ -514,3 +516,8 @@ class Deciding:
             is_loop = task.host is not None
             self.trace.effects.append((step, task.id, task.looks_at.id, is_loop))
         return value
+
+
+def _due(timed: Sequence[Task], now: float) -> list[Task]:
+    """Those whose timeouts fire at a moment, on any machine: there is no order among these."""
+    return [task for task in timed if not is_long(task.deadline - now, UNNOTICED_STALL)]  # type: ignore[operator]
