@@ -24,6 +24,7 @@ from bohrbug.platforms.threads.platform import threads_runtime
 from bohrbug.runtime.threads import watchdog as watchdogs
 from bohrbug.runtime.threads.ending import Ending
 from bohrbug.runtime.threads.execution import Execution
+from bohrbug.runtime.threads.recorded import RecordedTrace
 from bohrbug.runtime.threads.rewrite.scope import Scope
 from bohrbug.runtime.threads.settings import Settings
 from bohrbug.runtime.threads.watchdog import NUDGE, Hang, Watchdog
@@ -135,17 +136,20 @@ def test_task_that_catches_everything_is_told_again(
     assert "could not be stopped" in messages[0]
 
 
-def test_a_hang_that_comes_late_does_no_harm(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("owner", "name"), [(Ending, "unwind_tasks"), (RecordedTrace, "forget")])
+def test_a_hang_that_comes_late_does_no_harm(
+    owner: type, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The task has ended by itself, while the watchdog was about to end it."""
     late = [Hang()]
-    unwind_tasks = Ending.unwind_tasks
+    original = getattr(owner, name)
 
-    def unwind_late(self: Ending) -> None:
+    def be_late(self: object) -> None:
         if late:
             raise late.pop()
-        unwind_tasks(self)
+        original(self)
 
-    monkeypatch.setattr(Ending, "unwind_tasks", unwind_late)
+    monkeypatch.setattr(owner, name, be_late)
     with threads_runtime(lambda: None, Settings(), Level.SYNC, Scope()) as runtime:
         assert runtime.execute(Plan()).trace.outcome.kind is OutcomeKind.PASSED
     assert not late

@@ -220,9 +220,14 @@ class Execution(Deciding):
                 self.ending.let_the_rest_end()
             if self.visitor is not None:
                 self.visitor.ends(self)
-            self._unwind_tasks()
+            self._to_its_end(self.ending.unwind_tasks)
         finally:
             control.current.execution = None
+        self._to_its_end(lambda: self._complete(aftermath))
+        self.trace.seconds = _real_perf_counter() - started
+        return self.trace
+
+    def _complete(self, aftermath: Any) -> None:
         trace = self.trace
         if trace.outcome is PASSED and len(self.rows) < self._prefix_length:
             # It ended before its plan did, which came from another execution.
@@ -232,13 +237,12 @@ class Execution(Deciding):
         if aftermath is not None:
             trace.virtual_time = aftermath.cut_off()
         trace.forget()
-        trace.seconds = _real_perf_counter() - started
-        return trace
 
-    def _unwind_tasks(self) -> None:
+    @staticmethod
+    def _to_its_end(work: Callable[[], object]) -> None:
         while True:
             try:
-                self.ending.unwind_tasks()
+                work()
             except TaskKilled:
                 # The watchdog's, who had not seen yet that the task has ended which it is for.
                 continue

@@ -128,7 +128,7 @@ class RecordedTrace(Trace):
     def forget(self) -> None:
         """Drop what was put together before the last row was written."""
         if self._was_looked_at:
-            self._was_looked_at = False
             for column in (*_COLUMNS, "task_infos", "resources"):
                 with suppress(AttributeError):  # those that nobody looked at
                     delattr(self, column)
+            self._was_looked_at = False
