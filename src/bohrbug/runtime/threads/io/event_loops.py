@@ -9,6 +9,8 @@ forgets about threads ends in the first two: ``Future.set_result``, ``Event.set`
 from __future__ import annotations
 
 import _socket
+import sys
+import warnings
 from collections.abc import Callable
 from sys import _getframe
 from types import FrameType
@@ -328,12 +330,23 @@ def _let_writers_die_unseen(module: Any) -> None:
     if die is None:
         return
 
-    @patches.method(cls, "__del__")
-    def wrapper(self: Any) -> None:
+    def end(self: Any, *arguments: Any) -> None:
         execution = controlled()
         # When it dies depends on who still refers to it, and a hook of ours may be among them.
         if execution is None or not unseen(execution, self._transport.is_closing):
-            die(self)
+            die(self, *arguments)
+
+    if sys.version_info >= (3, 13):
+
+        @patches.method(cls, "__del__")
+        def wrapper(self: Any, warnings: Any = warnings) -> None:
+            end(self, warnings)
+
+    else:
+
+        @patches.method(cls, "__del__")
+        def wrapper(self: Any) -> None:
+            end(self)
 
 
 @patches.when_imported("asyncio.events")
