@@ -16,6 +16,11 @@ Looks = tuple[Callable[[], object], Callable[[], object]]
 """What looks at something, and what changes it."""
 
 
+def name_of(make: Callable[[], object]) -> str:
+    """What a test of something that is made is called."""
+    return make.__name__.strip("_")
+
+
 def _seen_twice(guard: Guard, make: Callable[[], Looks]) -> None:
     look, change = make()
 

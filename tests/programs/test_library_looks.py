@@ -29,7 +29,7 @@ from typing import Any
 
 import pytest
 
-from .looking_twice import Looks, check_that_it_holds, check_that_it_is_found
+from .looking_twice import Looks, check_that_it_holds, check_that_it_is_found, name_of
 
 _numbers = itertools.count()
 
@@ -331,7 +331,7 @@ def _lines_logged_by(logger: logging.Logger) -> str:
     return stream.getvalue()
 
 
-def _name_of_a_handler() -> Looks:
+def name_of_a_handler() -> Looks:
     handler = logging.NullHandler()
     return lambda: handler.get_name(), lambda: handler.set_name("a")
 
@@ -428,7 +428,7 @@ def _lines_counted() -> Looks:
     return lambda: dict(results.counts), lambda: results.update(other)
 
 
-def _name_of_a_thread() -> Looks:
+def name_of_a_thread() -> Looks:
     thread = threading.Thread(target=int, name="a")
     return lambda: thread.getName(), _setting(thread, "name", "b")
 
@@ -474,7 +474,7 @@ LOOKS: tuple[Callable[[], Looks], ...] = (
     _level_of_a_parent,
     _disabled_logger,
     _disabled_logging,
-    _name_of_a_handler,
+    name_of_a_handler,
     _wanted_warnings,
     _how_a_mock_was_called,
     _calls_of_a_mock,
@@ -485,15 +485,11 @@ LOOKS: tuple[Callable[[], Looks], ...] = (
     _watched_files,
     _events_of_a_parser,
     _lines_counted,
-    _name_of_a_thread,
+    name_of_a_thread,
     _whether_a_thread_is_a_daemon,
 )
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*deprecated:DeprecationWarning")
-
-
-def _name_of(make: Callable[[], Looks]) -> str:
-    return make.__name__.strip("_")
 
 
 @pytest.fixture(autouse=True)
@@ -505,11 +501,11 @@ def _as_before() -> Any:
     logging.disable(logging.NOTSET)
 
 
-@pytest.mark.parametrize("make", LOOKS, ids=_name_of)
+@pytest.mark.parametrize("make", LOOKS, ids=name_of)
 def test_what_changes_in_between_is_seen(make: Callable[[], Looks]) -> None:
     check_that_it_is_found(make)
 
 
-@pytest.mark.parametrize("make", LOOKS, ids=_name_of)
+@pytest.mark.parametrize("make", LOOKS, ids=name_of)
 def test_what_a_lock_guards_does_not_change_in_between(make: Callable[[], Looks]) -> None:
     check_that_it_holds(make)

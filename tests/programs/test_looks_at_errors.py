@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from .looking_twice import Looks, check_that_it_holds, check_that_it_is_found
+from .looking_twice import Looks, check_that_it_holds, check_that_it_is_found, name_of
 
 
 def _setting(owner: Any, name: str, value: object) -> Callable[[], object]:
@@ -176,15 +176,11 @@ LOOKS: tuple[Callable[[], Looks], ...] = (
 )
 
 
-def _name_of(make: Callable[[], Looks]) -> str:
-    return make.__name__.strip("_")
-
-
-@pytest.mark.parametrize("make", LOOKS, ids=_name_of)
+@pytest.mark.parametrize("make", LOOKS, ids=name_of)
 def test_what_changes_in_between_is_seen(make: Callable[[], Looks]) -> None:
     check_that_it_is_found(make)
 
 
-@pytest.mark.parametrize("make", LOOKS, ids=_name_of)
+@pytest.mark.parametrize("make", LOOKS, ids=name_of)
 def test_what_a_lock_guards_does_not_change_in_between(make: Callable[[], Looks]) -> None:
     check_that_it_holds(make)

@@ -15,6 +15,7 @@ import bohrbug
 from bohrbug import VerdictKind
 
 from .guarding import Guard
+from .looking_twice import name_of
 
 Looks = tuple[Callable[[], object], Callable[[], object]]
 """What looks at something, and what changes it in the loop."""
@@ -114,7 +115,7 @@ async def _future_done() -> Looks:
     return lambda: future.done(), lambda: future.set_result(1)
 
 
-async def _name_of_a_task() -> Looks:
+async def name_of_a_task() -> Looks:
     task: Any = asyncio.current_task()
     return lambda: task.get_name(), lambda: task.set_name("other")
 
@@ -132,32 +133,36 @@ LOOKS: tuple[Callable[[], Awaitable[Looks]], ...] = (
     _cancelled_timer,
     _handler_of_exceptions,
     _future_done,
-    _name_of_a_task,
+    name_of_a_task,
 )
-
-
-def _name_of(make: Callable[[], object]) -> str:
-    return make.__name__.strip("_")
 
 
 def _explored(test: Callable[[], None]) -> bohrbug.Result:
     return bohrbug.explore(test, strategy="dpor", executions=2_000, minimise=False, causes=0)
 
 
-@pytest.mark.parametrize("make", LOOKS, ids=_name_of)
+def _check_that_it_is_found(test: Callable[[], None]) -> None:
+    verdict = _explored(test).verdict
+    assert verdict.kind is VerdictKind.FAILED, verdict
+
+
+def _check_that_it_holds(test: Callable[[], None]) -> None:
+    verdict = _explored(test).verdict
+    assert verdict.kind is VerdictKind.HOLDS, verdict
+    assert verdict.conditions is not None
+    assert not verdict.conditions.taking
+
+
+@pytest.mark.parametrize("make", LOOKS, ids=name_of)
 def test_what_changes_in_between_is_seen(make: Callable[[], Awaitable[Looks]]) -> None:
-    result = _explored(lambda: _seen_twice(contextlib.nullcontext(), make))
-    assert result.verdict.kind is VerdictKind.FAILED, result.verdict
+    _check_that_it_is_found(lambda: _seen_twice(contextlib.nullcontext(), make))
 
 
-@pytest.mark.parametrize("make", LOOKS, ids=_name_of)
+@pytest.mark.parametrize("make", LOOKS, ids=name_of)
 def test_what_a_lock_guards_does_not_change_in_between(
     make: Callable[[], Awaitable[Looks]],
 ) -> None:
-    result = _explored(lambda: _seen_twice(threading.Lock(), make))
-    assert result.verdict.kind is VerdictKind.HOLDS, result.verdict
-    assert result.verdict.conditions is not None
-    assert not result.verdict.conditions.taking
+    _check_that_it_holds(lambda: _seen_twice(threading.Lock(), make))
 
 
 def _set_within_one_step(guard: Guard) -> None:
@@ -182,15 +187,11 @@ def _set_within_one_step(guard: Guard) -> None:
 
 
 def test_a_future_may_be_set_in_the_midst_of_a_step() -> None:
-    result = _explored(lambda: _set_within_one_step(contextlib.nullcontext()))
-    assert result.verdict.kind is VerdictKind.FAILED, result.verdict
+    _check_that_it_is_found(lambda: _set_within_one_step(contextlib.nullcontext()))
 
 
 def test_a_lock_guards_a_future_that_is_set_in_the_midst_of_a_step() -> None:
-    result = _explored(lambda: _set_within_one_step(threading.Lock()))
-    assert result.verdict.kind is VerdictKind.HOLDS, result.verdict
-    assert result.verdict.conditions is not None
-    assert not result.verdict.conditions.taking
+    _check_that_it_holds(lambda: _set_within_one_step(threading.Lock()))
 
 
 def _ends_by_itself(is_awaited: bool) -> None:
@@ -226,10 +227,7 @@ def test_a_task_may_end_in_between(strategy: str) -> None:
 
 
 def test_a_task_that_has_ended_stays_so() -> None:
-    result = _explored(lambda: _ends_by_itself(True))
-    assert result.verdict.kind is VerdictKind.HOLDS, result.verdict
-    assert result.verdict.conditions is not None
-    assert not result.verdict.conditions.taking
+    _check_that_it_holds(lambda: _ends_by_itself(True))
 
 
 def _running_seen_twice(is_joined: bool) -> None:
@@ -253,15 +251,11 @@ def _running_seen_twice(is_joined: bool) -> None:
 
 
 def test_a_loop_may_stop_in_between() -> None:
-    result = _explored(lambda: _running_seen_twice(False))
-    assert result.verdict.kind is VerdictKind.FAILED, result.verdict
+    _check_that_it_is_found(lambda: _running_seen_twice(False))
 
 
 def test_a_loop_runs_on_meanwhile() -> None:
-    result = _explored(lambda: _running_seen_twice(True))
-    assert result.verdict.kind is VerdictKind.HOLDS, result.verdict
-    assert result.verdict.conditions is not None
-    assert not result.verdict.conditions.taking
+    _check_that_it_holds(lambda: _running_seen_twice(True))
 
 
 def _tasks_counted_twice(is_awaited: bool) -> None:
@@ -289,12 +283,8 @@ def _tasks_counted_twice(is_awaited: bool) -> None:
 
 
 def test_tasks_may_end_while_they_are_counted() -> None:
-    result = _explored(lambda: _tasks_counted_twice(False))
-    assert result.verdict.kind is VerdictKind.FAILED, result.verdict
+    _check_that_it_is_found(lambda: _tasks_counted_twice(False))
 
 
 def test_tasks_stay_the_same_meanwhile() -> None:
-    result = _explored(lambda: _tasks_counted_twice(True))
-    assert result.verdict.kind is VerdictKind.HOLDS, result.verdict
-    assert result.verdict.conditions is not None
-    assert not result.verdict.conditions.taking
+    _check_that_it_holds(lambda: _tasks_counted_twice(True))

@@ -497,7 +497,10 @@ def test_a_late_timeout_fires_only_where_nothing_is_enabled() -> None:
     assert trace.virtual_time == 2.0
 
 
-def test_a_timeout_that_is_a_safety_net_does_not_fire_early() -> None:
+@pytest.mark.parametrize(("seconds", "is_late"), [(3, False), (1, True)])
+def test_a_timeout_that_is_a_safety_net_does_not_fire_early(seconds: int, is_late: bool) -> None:
+    """Nor beside others once it is due."""
+
     def program() -> None:
         def wait() -> None:
             execution = current.execution
@@ -506,13 +509,14 @@ def test_a_timeout_that_is_a_safety_net_does_not_fire_early() -> None:
             here = place_of(sys._getframe())
             execution.perform(ACQUIRE, state, here, lambda: False, 1.0, firing=TimeoutPolicy.LATE)
 
-        together(wait, lambda: time.sleep(3))
+        together(wait, lambda: time.sleep(seconds))
 
-    trace = trace_of(program, Plan((), UniformRandom(0)))
-    assert trace.outcome.kind is OutcomeKind.PASSED
-    fired = [step for step, task in enumerate(trace.tasks) if task in trace.timed[step]]
-    assert all("0.1" not in trace.timed[s] for s in range(len(trace)) if trace.enabled[s])
-    assert "0.1" in [trace.tasks[step] for step in fired]
+    for seed in range(5):
+        trace = trace_of(program, Plan((), UniformRandom(seed)), late_timeouts=is_late)
+        assert trace.outcome.kind is OutcomeKind.PASSED
+        fired = [step for step, task in enumerate(trace.tasks) if task in trace.timed[step]]
+        assert all("0.1" not in trace.timed[s] for s in range(len(trace)) if trace.enabled[s])
+        assert "0.1" in [trace.tasks[step] for step in fired]
 
 
 @pytest.mark.parametrize("seed", range(5))

@@ -163,9 +163,8 @@ def sites_of(trace: Trace) -> Iterator[Site]:
     for resource in trace.resources.values():
         if resource.created is not None:
             yield resource.created
-    for stack in (trace.outcome.stack, *(each.stack for each in trace.outcome.grouped)):
-        for frame in stack:
-            yield frame.site
+    for frame in trace.outcome.frames():
+        yield frame.site
 
 
 def _statements(text: str) -> Iterator[tuple[int, int]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import Enum
 
@@ -279,6 +280,11 @@ class Outcome:
     def is_endless(self) -> bool:
         """Whether steps went on until it was decided that they would for ever."""
         return bool(self.repeating) or self.kind in (OutcomeKind.LIVELOCK, OutcomeKind.STEP_LIMIT)
+
+    def frames(self) -> Iterator[Frame]:
+        """Those of the exception, and of all exceptions in it if it is a group."""
+        for stack in (self.stack, *(each.stack for each in self.grouped)):
+            yield from stack
 
     def signature(self) -> tuple[object, ...]:
         """What makes two outcomes *the same failure*, whatever the schedule.

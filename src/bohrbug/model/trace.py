@@ -202,6 +202,15 @@ class Trace:
         columns: dict[str, Any] = {each.name: getattr(self, each.name) for each in fields(Trace)}
         return Trace(**{**columns, "outcome": outcome})
 
+    def never_done(self, task: TaskId) -> Operation:
+        """What a task was about to do at the end, or could have done until it was cancelled.
+
+        Raises:
+            KeyError: it has done all that it came to.
+        """
+        operation = self.final_pending.get(task)
+        return self.withdrawn[task] if operation is None else operation
+
     def has_fired(self, index: int) -> bool:
         """Whether the task of step ``index`` ran because its timeout fired."""
         return self.tasks[index] in self.timed[index]

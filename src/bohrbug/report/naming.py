@@ -150,9 +150,8 @@ def _is_hidden(site: Site) -> bool:
 
 
 def _sites(outcome: Outcome) -> Iterable[Site]:
-    for stack in (outcome.stack, *(each.stack for each in outcome.grouped)):
-        for frame in stack:
-            yield frame.site
+    for frame in outcome.frames():
+        yield frame.site
     for blocked in outcome.blocked:
         for frame in blocked.stack:
             yield frame.site

@@ -323,9 +323,9 @@ class _Writer:
             if slept is not None:
                 task, what = slept.task, SLEEP.name
                 place, source, _ = self._described(slept.operation)
-            waiting = self.names.timed_out(operation, task)
-            timer = self.names.timer_set(operation, task)
-            if waiting is not None and timer is not None:
+            elif (timer := self.names.timer_set(operation, task)) is not None and (
+                waiting := self.names.timed_out(operation, task)
+            ) is not None:
                 task, what = waiting, TIMEOUT
                 place, source = self.names.place(timer), source_line(timer)
             self.rows.append(

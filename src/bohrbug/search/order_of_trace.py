@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 
-from bohrbug.model.operation import Operation, ResourceId, TaskId
+from bohrbug.model.operation import ResourceId, TaskId
 from bohrbug.model.outcome import OutcomeKind
 from bohrbug.model.trace import Trace
 
@@ -168,9 +168,3 @@ def _was_due_beside_others(trace: Trace, step: int) -> bool:
         if trace.enabled[earlier] and task in trace.timed[earlier]:
             return True
     return False
-
-
-def never_done(trace: Trace, name: TaskId) -> Operation:
-    """What a task was about to do at the end, or could have done until it was cancelled."""
-    operation = trace.final_pending.get(name)
-    return trace.withdrawn[name] if operation is None else operation

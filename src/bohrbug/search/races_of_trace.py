@@ -16,7 +16,7 @@ knows for locks, events and threads; else the reversal is called uncertain, and 
 Tasks that are blocked for ever at the end race in the same way, and so does what a task of an
 event loop could have done until somebody cancelled it, as the timer of a timeout.
 
-*Order that no resource shows.*  Some steps are taken to conflict with all
+*Order that no resource shows.*  Some steps are taken to conflict with every other
 (:data:`~bohrbug.search.footprint.EVERYTHING`):
 
 - the step with which a task comes to a yield, and all steps until those have run that it may
@@ -46,7 +46,6 @@ from bohrbug.search.order_of_trace import (
     due_firings,
     effects_from,
     late_firings,
-    never_done,
     ordered_by_fairness,
 )
 from bohrbug.search.reversals import Clock, Recorded, Reversal
@@ -140,6 +139,7 @@ class RaceFinder:
         final = end
         if end == len(trace) and cut_off(trace):
             final = beginning_of_step(trace, end - 1)
+        # Where something else than a plain step may be, in order.
         stops = sorted({*effects, *late, *ordered}) if effects or late or ordered else []
         found: list[Reversal] = []
         step = start
@@ -473,7 +473,8 @@ class RaceFinder:
                         and footprints[earlier].conflicts_with(footprint)
                     ):
                         return earlier, False
-        if step in self._due:  # Whether it is by then, only the time tells.
+        if step in self._due:
+            # Whether it is by then, only the time tells.
             return None if other >= standing else (other, True)
         return self._along_resource(trace, step, other, task, name, previous)
 
@@ -489,14 +490,14 @@ class RaceFinder:
 
     def _spawn_before(self, trace: Trace, step: int | None, name: TaskId) -> int:
         """The step that spawned a task, whose first operation is that of ``step``; -1 for none."""
-        operation = trace.operations[step] if step is not None else never_done(trace, name)
+        operation = trace.operations[step] if step is not None else trace.never_done(name)
         if operation.kind is not BEGIN:
             return -1
         # What the step itself does is noted only once its races are found.
         return self._entries.get(operation.resource, _UNTOUCHED)[0]
 
     def _pending_footprint(self, trace: Trace, name: TaskId) -> Footprint:
-        operation = never_done(trace, name)
+        operation = trace.never_done(name)
         return self._footprints.of(operation.kind.is_write, operation.resource)
 
     def _along_resource(
@@ -509,7 +510,7 @@ class RaceFinder:
         previous: int,
     ) -> tuple[int, bool] | None:
         """The same along the writes of the operation's own resource."""
-        operation = trace.operations[step] if step is not None else never_done(trace, name)
+        operation = trace.operations[step] if step is not None else trace.never_done(name)
         resource = operation.resource
         standing = previous + 1
         tasks = self.recorded.tasks

@@ -206,9 +206,16 @@ def _how_they_failed(failed: Sequence[tuple[Task, BaseException]], kept: Sequenc
 
 def _deadlocked(execution: Execution) -> list[Task]:
     """Tasks that wait for each other in a circle, and without a timeout, while others go on."""
-    waiting = {
-        task.id: task for task in execution.alive if _cannot_go_on(task) and task.deadline is None
-    }
+    # Predicates may run code of the program.
+    execution.suspended += 1
+    try:
+        waiting = {
+            task.id: task
+            for task in execution.alive
+            if task.deadline is None and _cannot_go_on(task)
+        }
+    finally:
+        execution.suspended -= 1
     if not waiting or len(waiting) > _MOST_WAITING:
         return []
     holders: dict[int, TaskId] = {}

@@ -230,10 +230,10 @@ class Deciding:
                 self.suspended -= 1
             sleeping = timed
             if enabled:
+                if timed and (self._late_firing or self.outside.alarm_set):
+                    timed = self.outside.firing_early(timed)
                 if timed and self._late_timeouts:
                     timed = _due(timed, self.clock.now)
-                elif timed and (self._late_firing or self.outside.alarm_set):
-                    timed = self.outside.firing_early(timed)
                 return enabled, self._without_long_stalls(timed, self.clock.now), sleeping
             if timed:
                 self._stood.clear()
