@@ -298,7 +298,7 @@ NO_SENSE = [
 
 NO_REPRODUCTIONS = {
     "not-json.json": ("{", "is not a reproduction file of Bohrbug, or is damaged: it is not JSON"),
-    "empty.json": ("\n", "is empty"),
+    "empty.json": ("\n", "bohrbug: empty.json is empty"),
     "list.json": ("[]", "is not a reproduction file of Bohrbug"),
     "new.json": ('{"format": "bohrbug-reproduction", "version": 99}', "has version 99"),
     "damaged.json": (

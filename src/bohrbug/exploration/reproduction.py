@@ -329,9 +329,8 @@ def read_reproduction(path: Path) -> Reproduction:
     """
     try:
         text = path.read_text(encoding="utf-8")
-        if not text.strip():
-            raise ReproductionError(f"{path} is empty")
-        data = json.loads(text)
+        is_empty = not text.strip()
+        data = None if is_empty else json.loads(text)
     except OSError as error:
         raise ReproductionError(f"{path}: {error.strerror or error}") from error
     except RecursionError as error:
@@ -342,6 +341,8 @@ def read_reproduction(path: Path) -> Reproduction:
         raise ReproductionError(
             f"{path} is not a reproduction file of Bohrbug, or is damaged: it is not JSON: {error}"
         ) from error
+    if is_empty:
+        raise ReproductionError(f"{path} is empty")
     strange = _string_that_names_nothing(data)
     if strange is not None:
         raise ReproductionError(f"{path} is damaged: {strange!a:.80} is not text and names no file")
