@@ -25,6 +25,10 @@ OPTIONAL = os.environ.get("BOHRBUG_REQUIRE_COMPILED", "") in ("", "0")
 """Whether the installation goes on without what can't be compiled; wheels must have it all."""
 
 
+OPTIMISED = () if "-O" in os.environ.get("CFLAGS", "") else ("-O3",)
+"""CFLAGS stand in the place of what Python was built with, the level of optimisation included."""
+
+
 def files(pattern: str, *folders: Path) -> list[str]:
     """Those in some folders whose names match a pattern."""
     return sorted(path.as_posix() for folder in folders for path in folder.glob(pattern))
@@ -43,7 +47,7 @@ def extensions() -> list[Extension]:
             files("*.c", ACCELERATOR, CORE),
             include_dirs=[PACKAGE.as_posix()],
             depends=files("*.h", ACCELERATOR, CORE),
-            extra_compile_args=["-std=c11", "-fvisibility=hidden", "-Wall", "-Wextra"],
+            extra_compile_args=["-std=c11", *OPTIMISED, "-fvisibility=hidden", "-Wall", "-Wextra"],
             optional=OPTIONAL,
         )
     ]

@@ -87,9 +87,13 @@ watches_nothing(PyObject *loop)
     if (result == 0 && count == 0)
         result = 1;
     else if (result == 0 && count == 1 && PyDict_Check(watched)) {
-        own = PyObject_GetAttr(loop, text_ssock);
+        /* Not as an attribute: to ask for that makes it. */
+        PyObject *attributes = PyObject_GenericGetDict(loop, NULL);
+        own = attributes == NULL ? NULL : PyDict_GetItemWithError(attributes, text_ssock);
+        Py_XINCREF(own);
+        Py_XDECREF(attributes);
         if (own == NULL)
-            result = -1;
+            result = PyErr_Occurred() ? -1 : 0;
         else if (own != Py_None) {
             number = PyObject_CallMethodNoArgs(own, text_fileno);
             result = number == NULL ? -1 : PyDict_Contains(watched, number);

@@ -135,9 +135,11 @@ ROWS = (
     # -- event loops ---------------------------------------------------------------------
     Row(_LOOP, both="_run_once", messages="create_task"),
     Row(_LOOP, both="call_at call_soon_threadsafe", control="call_soon stop", alike="put"),
-    Row(_LOOP, control="call_later time is_running"),
+    Row(_LOOP, control="call_later time is_running run_until_complete"),
     Row(_LOOP, control="shutdown_default_executor@3.12 default_exception_handler is_closed"),
     Row(f"{_LOOPS}:BaseSelectorEventLoop", both="__init__ close", control="_write_to_self"),
+    Row(f"{_LOOPS}:BaseSelectorEventLoop", control="_make_self_pipe _close_self_pipe"),
+    Row(f"{_LOOPS}:BaseSelectorEventLoop", control="_ssock _csock"),
     Row(f"{_LOOPS}:BaseSelectorEventLoop", messages="_add_reader _add_writer"),
     Row("asyncio.events:Handle", control="__init__ _run cancel"),
     Row("asyncio.format_helpers", control="extract_stack"),
@@ -219,7 +221,7 @@ PRIMITIVES_ON_POSIX = (
         "io.loop_shutdown",
         "io.named_pipes",
     ),
-    *("io.optional", "io.pipes", "io.selecting", "io.sockets", "io.sqlite"),
+    *("io.optional", "io.pipes", "io.selecting", "io.self_pipes", "io.sockets", "io.sqlite"),
     *("io.trio_jobs", "io.trio_runs"),
     *("processes", "process_pools", "signal_waits", "semaphores"),
 )

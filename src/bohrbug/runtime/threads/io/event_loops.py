@@ -22,6 +22,7 @@ from bohrbug.runtime.interposed import CONTROL, wrapped_alike
 from bohrbug.runtime.threads.control import controlled, current, unseen
 from bohrbug.runtime.threads.execution import Execution
 from bohrbug.runtime.threads.io.patches import patches
+from bohrbug.runtime.threads.io.self_pipes import make_pair
 from bohrbug.runtime.threads.loops.as_asyncio import is_code_of, runs_as_asyncios
 from bohrbug.runtime.threads.loops.logged import note_logged
 from bohrbug.runtime.threads.loops.tasks import place_from
@@ -118,7 +119,8 @@ def _unless_ended(self: Any, make_or_close: Callable[..., object], *args: Any, *
 def _close_unseen(loop: Any) -> None:
     """Let a loop count as closed, without a step; what it holds is let go with it."""
     loop._closed = True
-    for each in (getattr(loop, "_ssock", None), getattr(loop, "_csock", None)):
+    for name in ("_ssock", "_csock"):
+        each = vars(loop).get(name)
         if each is not None:
             _close_socket(each)
 
@@ -137,11 +139,11 @@ def _wrap_look(cls: Any, name: str) -> None:
     @patches.method(cls, name)
     def wrapper(self: Any) -> bool:
         execution = controlled()
-        frame = _getframe(1)
-        # asyncio asks as well, in finalizers too.
-        asks = str(frame.f_globals.get("__name__"))
-        if execution is not None and not asks.startswith("asyncio."):
-            _point_outside(execution, self, INSPECT, place_of(frame))
+        if execution is not None and len(execution.alive) > 1:
+            frame = _getframe(1)
+            # asyncio asks as well, in finalizers too.
+            if not str(frame.f_globals.get("__name__")).startswith("asyncio."):
+                _point_outside(execution, self, INSPECT, place_of(frame))
         return bool(original(self))
 
 
@@ -159,22 +161,26 @@ def _control_loops(module: Any) -> None:
     def run(self: Any) -> None:
         execution = controlled()
         if execution is None:
-            # It is no execution's any more, if it was.
+            # If it was an execution's, it is no more.
             self.__dict__.pop(_TURNS, None)
-            run_once(self)
-        elif execution.current.inside:
-            run_once(self)
-        elif not execution.atomic and runs_as_asyncios(self):
-            turns_of(execution, self).run(place_from(_getframe(1)))
-        else:
-            execution.trace.uncontrolled.counts[NOT_VARIED] = 1
-            # Who calls for something is to wake it by its socket.
-            self.__dict__.pop(_TURNS, None)
-            if len(execution.alive) > 1 and not execution.atomic:
-                # What it has for a selector may never wait.
-                state = _state_of(execution, getattr(self, "_selector", self))
-                execution.perform(YIELD, state, place_from(_getframe(1)))
-            run_once(self)
+        elif not execution.current.inside:
+            if not execution.atomic and runs_as_asyncios(self):
+                turns_of(execution, self).run(place_from(_getframe(1)))
+                return
+            _about_to_run_unvaried(execution, self, _getframe(1))
+        # Who calls for something is to wake it by its socket.
+        make_pair(self)
+        run_once(self)
+
+
+def _about_to_run_unvaried(execution: Execution, loop: Any, caller: FrameType) -> None:
+    """A loop is about to make a turn in an order of its own."""
+    execution.trace.uncontrolled.counts[NOT_VARIED] = 1
+    loop.__dict__.pop(_TURNS, None)
+    if len(execution.alive) > 1 and not execution.atomic:
+        # What it has for a selector may never wait.
+        state = _state_of(execution, getattr(loop, "_selector", loop))
+        execution.perform(YIELD, state, place_from(caller))
 
 
 def turns_of(execution: Execution, loop: Any) -> LoopTurns:

@@ -1,16 +1,21 @@
-"""The end of ``asyncio.run``: it waits for the threads of the loop's executor.
+"""The end of ``asyncio.run``: it waits for asynchronous generators and for an executor's threads.
 
-Since Python 3.12 it gives them up after five minutes, with a warning.  That is no timeout of the
-program, and one that fires before the threads have run would only tell of that: so it waits until
-they end, and who never ends is in a deadlock.
+Since Python 3.12 it gives those threads up after five minutes, with a warning.  That is no timeout
+of the program, and one that fires before the threads have run would only tell of that: so it waits
+until they end, and who never ends is in a deadlock.
+
+Mostly there are neither; then to run the loop for that, twice, would only cost time.
 """
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 from bohrbug.runtime.threads.control import controlled
+from bohrbug.runtime.threads.execution import Execution
 from bohrbug.runtime.threads.io.patches import patches
+from bohrbug.runtime.threads.loops.as_asyncio import runs_as_asyncios
 
 
 @patches.when_imported("asyncio.base_events")
@@ -24,3 +29,50 @@ def _wrap_shutdown(module: Any) -> None:
     def shutdown_default_executor(self: Any, timeout: float | None = None) -> Any:
         is_usual = timeout == usual and controlled() is not None
         return original(self, None if is_usual else timeout)
+
+
+@patches.when_imported("asyncio.base_events")
+def _end_at_once_what_has_nothing_to_wait_for(module: Any) -> None:
+    cls = module.BaseEventLoop
+    run = cls.run_until_complete
+    ends = {
+        _code_of(cls, name): waits_for
+        for name, waits_for in (
+            ("shutdown_asyncgens", "_asyncgens"),
+            ("shutdown_default_executor", "_default_executor"),
+        )
+    }
+
+    @patches.method(cls, "run_until_complete")
+    def run_until_complete(self: Any, future: Any) -> Any:
+        execution = controlled()
+        waits_for = ends.get(getattr(future, "cr_code", None))
+        if execution is None or waits_for is None or getattr(self, waits_for):
+            return run(self, future)
+        if future.cr_frame.f_locals.get("self") is not self or not _is_idle(execution, self, cls):
+            return run(self, future)
+        try:
+            future.send(None)
+        except StopIteration:
+            return None
+        raise AssertionError(f"{future} has waited for something")
+
+
+def _code_of(cls: Any, name: str) -> Any:
+    function = getattr(cls, name)
+    return getattr(function, "__wrapped__", function).__code__
+
+
+def _is_idle(execution: Execution, loop: Any, own: Any) -> bool:
+    """Whether nothing could run in a loop besides a coroutine, and nobody sees that run."""
+    return (
+        len(execution.alive) == 1
+        and not execution.current.inside
+        and not (loop._ready or loop._scheduled or loop._closed or loop.is_running())
+        and not loop._selector._fd_to_key
+        and loop._task_factory is None
+        and type(loop).create_task is own.create_task
+        and type(loop).run_forever is own.run_forever
+        and runs_as_asyncios(loop)
+        and sys.modules["asyncio.events"]._get_running_loop() is None
+    )

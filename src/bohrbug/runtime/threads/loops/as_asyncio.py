@@ -80,6 +80,16 @@ def handles_signals(loop: Any) -> bool:
     return bool(getattr(loop, "_signal_handlers", None))
 
 
+def descriptor_that_wakes(loop: Any) -> int:
+    """The descriptor by which a loop is woken; -1: it has none, or none yet.
+
+    Parameters:
+        loop: a selector event loop of asyncio.
+    """
+    own = vars(loop).get("_ssock")
+    return -1 if own is None else int(own.fileno())
+
+
 def run_debugged(loop: Any, handle: Any) -> None:
     """Run a callback of a loop in debug mode, which logs those that take long.
 

@@ -24,6 +24,7 @@ from bohrbug.runtime.threads.io.waiting import wait_until, watched_by
 from bohrbug.runtime.threads.loops.access_log import UNCAUSED
 from bohrbug.runtime.threads.loops.apart import Apart
 from bohrbug.runtime.threads.loops.as_asyncio import (
+    descriptor_that_wakes,
     handles_signals,
     is_selected_as_asyncios,
     run_debugged,
@@ -294,8 +295,7 @@ class LoopTurns:
         loop = self.loop
         # What its ``get_map`` looks into; it is asked for at each step.
         watched = loop._selector._fd_to_key
-        own = loop._ssock
-        number = -1 if own is None or handles_signals(loop) else own.fileno()
+        number = -1 if handles_signals(loop) else descriptor_that_wakes(loop)
         if not watched or (len(watched) == 1 and number in watched):
             return []
         return sorted(descriptor for descriptor in watched if descriptor != number)
@@ -332,8 +332,7 @@ class LoopTurns:
         if not events:
             return []
         loop, execution = self.loop, self.execution
-        own = loop._ssock
-        number = -1 if own is None else own.fileno()
+        number = descriptor_that_wakes(loop)
         others = [event for event in events if event[0].fd != number]
         if len(others) != len(events):
             task = execution.current

@@ -1,0 +1,102 @@
+"""The pair of sockets by which a loop of asyncio wakes itself: made when somebody needs it.
+
+Other tasks wake a loop under control by a flag (:meth:`.LoopTurns.wake`), so that few loops ever
+use their sockets: to make, watch and close them took a third of a short ``asyncio.run``.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+from weakref import ref
+
+from bohrbug.runtime.threads.control import controlled
+from bohrbug.runtime.threads.late_patches import LatePatches
+from bohrbug.runtime.threads.loops.as_asyncio import runs_as_asyncios
+
+_MAKE = "_bohrbug_make_self_pipe"
+"""Name, in a loop that has no pair yet, of the function that makes it."""
+
+
+class _MadeWhenAskedFor:
+    """Stands for an end of the pair of a loop that has none yet."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __get__(self, loop: Any, cls: type | None = None) -> Any:
+        if loop is None:
+            return self
+        make_pair(loop)
+        own = vars(loop)
+        if self._name not in own:
+            # It is still being made.
+            raise AttributeError(self._name, name=self._name, obj=loop)
+        return own[self._name]
+
+
+class _PairPatches(LatePatches):
+    """Completes the loops that live on when control is given back."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.incomplete: set[ref[Any]] = set()
+
+    def restore(self) -> None:
+        """See :class:`~bohrbug.runtime.threads.patches.Patches`."""
+        for reference in list(self.incomplete):
+            loop = reference()
+            if loop is not None:
+                make_pair(loop)
+        self.incomplete.clear()
+        super().restore()
+
+
+patches = _PairPatches()
+
+
+def make_pair(loop: Any) -> None:
+    """Give a loop its pair of sockets, if it has gone without them.
+
+    Parameters:
+        loop: any event loop.
+    """
+    make = vars(loop).pop(_MAKE, None)
+    if make is None:
+        return
+    execution = controlled()
+    if execution is None:
+        make(loop)
+        return
+    # To the program it was there all the time.
+    task = execution.current
+    task.inside += 1
+    try:
+        make(loop)
+    finally:
+        task.inside -= 1
+
+
+@patches.when_imported("asyncio.selector_events")
+def _make_pairs_late(module: Any) -> None:
+    cls = module.BaseSelectorEventLoop
+    make, close = cls._make_self_pipe, cls._close_self_pipe
+    incomplete = patches.incomplete
+
+    @patches.method(cls, "_make_self_pipe")
+    def make_late(self: Any) -> None:
+        execution = controlled()
+        if execution is None or execution.settings.is_live or not runs_as_asyncios(self):
+            make(self)
+        else:
+            self.__dict__[_MAKE] = make
+            incomplete.add(ref(self, incomplete.discard))
+
+    @patches.method(cls, "_close_self_pipe")
+    def close_late(self: Any) -> None:
+        if self.__dict__.pop(_MAKE, None) is None:
+            close(self)
+        else:
+            self._ssock = self._csock = None
+
+    for name in ("_ssock", "_csock"):
+        patches.add(cls, name, _MadeWhenAskedFor(name))
