@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import select
+import selectors
 from typing import Any, Self
 
 READ, WRITE = 1, 4
@@ -64,3 +65,29 @@ def seconds(timeout: float | None, in_a_second: int = 1) -> float | None:
         in_a_second: how many of its units are a second.
     """
     return None if timeout is None or timeout < 0 else timeout / in_a_second
+
+
+def ready_in(selector: Any) -> list[tuple[Any, int]]:
+    """What ``selector.select(0)`` returns, for selectors of the standard library.
+
+    Loops are asked for it at each of their steps.  So where the kernel can be asked directly, it
+    is, and past all that stands for the functions on the way.
+
+    Parameters:
+        selector: any of :mod:`selectors`.
+    """
+    poller: Any = getattr(selector, "_selector", None)
+    real = poller._real if isinstance(poller, Poller) else poller
+    if real_epoll is None or type(real) is not real_epoll:
+        return list(selector.select(0))
+    keys = selector._fd_to_key
+    found = []
+    for descriptor, events in real.poll(0, max(len(keys), 1)):
+        key = keys.get(descriptor)
+        if key is not None:
+            # Errors and hang-ups are both.
+            kinds = selectors.EVENT_WRITE if events & ~READ else 0
+            if events & ~WRITE:
+                kinds |= selectors.EVENT_READ
+            found.append((key, kinds & key.events))
+    return found

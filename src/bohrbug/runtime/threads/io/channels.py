@@ -47,6 +47,8 @@ class Channels:
         self.states: dict[Any, ResourceState] = {}
         # Inode of each socket of a pair -> what names the pair.
         self.pairs: dict[int, tuple[int, int]] = {}
+        # Inode of each socket whose names do not change any more -> what it is a part of.
+        self.settled: dict[int, tuple[Any, str]] = {}
         # Port numbers on which this process listens.
         self.ports: set[Any] = set()
         # Those of them that the kernel has chosen.
@@ -119,16 +121,35 @@ def _key_of(channels: Channels, descriptor: int) -> tuple[Any, str]:
         pair = channels.pairs.get(status.st_ino)
         if pair is not None:
             return pair, "socket pair"
-        family, own, peer = names_of(descriptor)
-        if family == getattr(socket, "AF_UNIX", -1):
-            return ("unix", own or peer or status.st_ino), "socket"
-        if peer:
-            return frozenset((own[:2], peer[:2])), "connection"
-        if own and own[1]:
-            return ("port", own[1]), "socket"
-        return ("socket", status.st_ino), "socket"
+        return channels.settled.get(status.st_ino) or _part_of(channels, descriptor, status.st_ino)
     kind = "eventfd" if is_counter(descriptor, status.st_mode) else "file descriptor"
     return ("file", descriptor, status.st_ino), kind
+
+
+def _part_of(channels: Channels, descriptor: int, inode: int) -> tuple[Any, str]:
+    """The same of a socket that was not made as one of a pair."""
+    family, own, peer = names_of(descriptor)
+    found: tuple[Any, str] = ("socket", inode), "socket"
+    if family == getattr(socket, "AF_UNIX", -1):
+        found = ("unix", own or peer or inode), "socket"
+    elif peer:
+        found = frozenset((own[:2], peer[:2])), "connection"
+    elif own and own[1]:
+        found = ("port", own[1]), "socket"
+    if own is not None and _is_settled(descriptor, is_connected=bool(peer)):
+        channels.settled[inode] = found
+    return found
+
+
+def _is_settled(descriptor: int, is_connected: bool) -> bool:
+    """Whether the names of a socket stay as they are: it is connected for good, or listens."""
+    probe = RawSocket(fileno=descriptor)
+    try:
+        return probe.type == socket.SOCK_STREAM and (
+            is_connected or bool(probe.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN))
+        )
+    finally:
+        probe.detach()
 
 
 def channel_of(execution: Execution, descriptor: int, place: Any) -> ResourceState:

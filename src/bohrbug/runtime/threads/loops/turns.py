@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from bohrbug.accelerator import native
 from bohrbug.model.operation import BEGIN, PUT, RESUME, WAKE, Operation
 from bohrbug.runtime.loop_timers import forget_cancelled, take_over
+from bohrbug.runtime.pollers import ready_in
 from bohrbug.runtime.threads.children import settle_children
 from bohrbug.runtime.threads.control import unseen
 from bohrbug.runtime.threads.deferred_signals import handle_signals
@@ -306,7 +307,7 @@ class LoopTurns:
         settle_children()
         task.inside += 1
         try:
-            return self.loop._selector.select(0)  # type: ignore[no-any-return]
+            return ready_in(self.loop._selector)
         finally:
             task.inside -= 1
 
