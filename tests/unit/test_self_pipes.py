@@ -66,6 +66,26 @@ def test_who_asks_for_them_has_them_without_another_step() -> None:
     assert len(executed) == 1
 
 
+def test_who_comes_after_them_has_the_same_name_as_without_them() -> None:
+    def program(asks: bool) -> None:
+        async def fail() -> None:
+            raise AssertionError("here")
+
+        async def main() -> None:
+            loop: Any = asyncio.get_running_loop()
+            if asks:
+                assert loop._csock is not None
+            await asyncio.create_task(fail())
+
+        asyncio.run(main())
+
+    names = set()
+    for asks in (False, True):
+        (failure,) = bohrbug.explore(partial(program, asks)).failures
+        names.add(tuple(step.task for step in failure.trace.steps()))
+    assert len(names) == 1
+
+
 def test_a_loop_that_outlives_the_exploration_has_them() -> None:
     kept: list[Any] = []
 

@@ -82,6 +82,14 @@ def channels_of(execution: Execution) -> Channels:
     return _channels
 
 
+def note_pair(execution: Execution, first: int, second: int) -> None:
+    """Two descriptors are the ends of a pair of sockets, which has just been made."""
+    channels = channels_of(execution)
+    inodes = (_real_fstat(first).st_ino, _real_fstat(second).st_ino)
+    channels.pairs[inodes[0]] = channels.pairs[inodes[1]] = inodes
+    channels.states.pop(inodes, None)
+
+
 def names_of(descriptor: int) -> tuple[int, Any, Any]:
     """Family, own address and peer's address of a socket; ``None`` where there is none."""
     try:

@@ -9,7 +9,8 @@ from __future__ import annotations
 from typing import Any
 from weakref import ref
 
-from bohrbug.runtime.threads.control import controlled
+from bohrbug.runtime.threads.control import controlled, unseen
+from bohrbug.runtime.threads.io.channels import note_pair
 from bohrbug.runtime.threads.late_patches import LatePatches
 from bohrbug.runtime.threads.loops.as_asyncio import runs_as_asyncios
 
@@ -67,13 +68,9 @@ def make_pair(loop: Any) -> None:
     if execution is None:
         make(loop)
         return
-    # To the program it was there all the time.
-    task = execution.current
-    task.inside += 1
-    try:
-        make(loop)
-    finally:
-        task.inside -= 1
+    # To the program it was there all the time; and the loop's next task is the same one either way.
+    unseen(execution, lambda: make(loop) is None)
+    note_pair(execution, loop._ssock.fileno(), loop._csock.fileno())
 
 
 @patches.when_imported("asyncio.selector_events")

@@ -17,6 +17,7 @@ from bohrbug.runtime.threads.io.channels import (
     channel_of,
     channels_of,
     names_of,
+    note_pair,
     reach_of,
 )
 from bohrbug.runtime.threads.io.handed_buffers import filled_by, read_by
@@ -33,7 +34,6 @@ from bohrbug.runtime.threads.io.waiting import (
 from bohrbug.runtime.threads.recording import effect
 
 _real_strerror = os.strerror
-_real_fstat = os.fstat
 
 
 Socket = socket.socket
@@ -348,10 +348,7 @@ if hasattr(socket, "socketpair"):
         first, second = _socketpair(*args, **kwargs)
         execution = controlled()
         if execution is not None:
-            channels = channels_of(execution)
-            inodes = (_real_fstat(first.fileno()).st_ino, _real_fstat(second.fileno()).st_ino)
-            channels.pairs[inodes[0]] = channels.pairs[inodes[1]] = inodes
-            channels.states.pop(inodes, None)
+            note_pair(execution, first.fileno(), second.fileno())
             channel_of(execution, first.fileno(), place_outside(_getframe(1)))
         return first, second
 
