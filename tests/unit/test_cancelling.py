@@ -184,7 +184,7 @@ def test_a_report_says_who_is_cancelled_where() -> None:
     assert failure.outcome.kind is OutcomeKind.DEADLOCK
     assert len(failure.trace.faults()) == 1
     text = " ".join(failure_text(failure).split())
-    assert "It needs a fault: task 0.2.1 (Slots.use) is cancelled while it waits" in text
+    assert "It needs a fault: task 0.1.1 (Slots.use) is cancelled while it waits" in text
 
 
 def test_files_keep_who_may_be_cancelled() -> None:

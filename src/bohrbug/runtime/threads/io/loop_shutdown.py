@@ -15,7 +15,11 @@ from typing import Any
 from bohrbug.runtime.threads.control import controlled
 from bohrbug.runtime.threads.execution import Execution
 from bohrbug.runtime.threads.io.patches import patches
-from bohrbug.runtime.threads.loops.as_asyncio import runs_as_asyncios
+from bohrbug.runtime.threads.loops.as_asyncio import (
+    descriptor_that_wakes,
+    handles_signals,
+    runs_as_asyncios,
+)
 
 
 @patches.when_imported("asyncio.base_events")
@@ -69,7 +73,8 @@ def _is_idle(execution: Execution, loop: Any, own: Any) -> bool:
         len(execution.alive) == 1
         and not execution.current.inside
         and not (loop._ready or loop._scheduled or loop._closed or loop.is_running())
-        and not loop._selector._fd_to_key
+        and not handles_signals(loop)
+        and not set(loop._selector._fd_to_key) - {descriptor_that_wakes(loop)}
         and loop._task_factory is None
         and type(loop).create_task is own.create_task
         and type(loop).run_forever is own.run_forever
