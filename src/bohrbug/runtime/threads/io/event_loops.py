@@ -22,7 +22,7 @@ from bohrbug.runtime.interposed import CONTROL, wrapped_alike
 from bohrbug.runtime.threads.control import controlled, current, unseen
 from bohrbug.runtime.threads.execution import Execution
 from bohrbug.runtime.threads.io.patches import patches
-from bohrbug.runtime.threads.io.self_pipes import make_pair
+from bohrbug.runtime.threads.io.self_pipes import lacks_pair, make_pair
 from bohrbug.runtime.threads.loops.as_asyncio import is_code_of, runs_as_asyncios
 from bohrbug.runtime.threads.loops.logged import note_logged
 from bohrbug.runtime.threads.loops.tasks import place_from
@@ -79,10 +79,11 @@ def _wake_loops(module: Any) -> None:
     def wake(self: Any) -> None:
         execution = controlled()
         turns: LoopTurns | None = self.__dict__.get(_TURNS)
-        if execution is None or turns is None or turns.execution is not execution:
-            write_to_self(self)
-        else:
+        if execution is not None and turns is not None and turns.execution is execution:
             turns.wake()
+        elif execution is None or not lacks_pair(self):
+            # Who has none does not run: it looks for what is called before it waits.
+            write_to_self(self)
 
 
 @patches.when_imported("asyncio.selector_events")

@@ -15,11 +15,7 @@ from typing import Any
 from bohrbug.runtime.threads.control import controlled
 from bohrbug.runtime.threads.execution import Execution
 from bohrbug.runtime.threads.io.patches import patches
-from bohrbug.runtime.threads.loops.as_asyncio import (
-    descriptor_that_wakes,
-    handles_signals,
-    runs_as_asyncios,
-)
+from bohrbug.runtime.threads.loops.as_asyncio import handles_signals, runs_as_asyncios, watches
 
 
 @patches.when_imported("asyncio.base_events")
@@ -70,11 +66,12 @@ def _code_of(cls: Any, name: str) -> Any:
 def _is_idle(execution: Execution, loop: Any, own: Any) -> bool:
     """Whether nothing could run in a loop besides a coroutine, and nobody sees that run."""
     return (
-        len(execution.alive) == 1
+        # Not of who is alive: whether others have ended is nothing that this waits for.
+        len(execution.all_tasks) == 1
         and not execution.current.inside
         and not (loop._ready or loop._scheduled or loop._closed or loop.is_running())
         and not handles_signals(loop)
-        and not set(loop._selector._fd_to_key) - {descriptor_that_wakes(loop)}
+        and not watches(loop)
         and loop._task_factory is None
         and type(loop).create_task is own.create_task
         and type(loop).run_forever is own.run_forever

@@ -6,16 +6,17 @@ use their sockets: to make, watch and close them took a third of a short ``async
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
-from weakref import ref
 
 from bohrbug.runtime.threads.control import controlled, unseen
 from bohrbug.runtime.threads.io.channels import note_pair
 from bohrbug.runtime.threads.late_patches import LatePatches
 from bohrbug.runtime.threads.loops.as_asyncio import runs_as_asyncios
+from bohrbug.runtime.threads.loops.references import OwnReference
 
-_MAKE = "_bohrbug_make_self_pipe"
-"""Name, in a loop that has no pair yet, of the function that makes it."""
+_LACKS_PAIR = "_bohrbug_lacks_self_pipe"
+"""Name of what a loop has as long as it has no pair."""
 
 
 class _MadeWhenAskedFor:
@@ -40,7 +41,9 @@ class _PairPatches(LatePatches):
 
     def __init__(self) -> None:
         super().__init__()
-        self.incomplete: set[ref[Any]] = set()
+        self.incomplete: set[OwnReference] = set()
+        # What makes a pair.
+        self.make: Callable[[Any], None]
 
     def restore(self) -> None:
         """See :class:`~bohrbug.runtime.threads.patches.Patches`."""
@@ -55,16 +58,24 @@ class _PairPatches(LatePatches):
 patches = _PairPatches()
 
 
+def lacks_pair(loop: Any) -> bool:
+    """Whether a loop has gone without its pair of sockets up to now.
+
+    Parameters:
+        loop: any event loop.
+    """
+    return _LACKS_PAIR in vars(loop)
+
+
 def make_pair(loop: Any) -> None:
     """Give a loop its pair of sockets, if it has gone without them.
 
     Parameters:
         loop: any event loop.
     """
-    make = vars(loop).pop(_MAKE, None)
-    if make is None:
+    if vars(loop).pop(_LACKS_PAIR, None) is None:
         return
-    execution = controlled()
+    make, execution = patches.make, controlled()
     if execution is None:
         make(loop)
         return
@@ -77,7 +88,7 @@ def make_pair(loop: Any) -> None:
 def _make_pairs_late(module: Any) -> None:
     cls = module.BaseSelectorEventLoop
     make, close = cls._make_self_pipe, cls._close_self_pipe
-    incomplete = patches.incomplete
+    incomplete, patches.make = patches.incomplete, make
 
     @patches.method(cls, "_make_self_pipe")
     def make_late(self: Any) -> None:
@@ -85,12 +96,12 @@ def _make_pairs_late(module: Any) -> None:
         if execution is None or execution.settings.is_live or not runs_as_asyncios(self):
             make(self)
         else:
-            self.__dict__[_MAKE] = make
-            incomplete.add(ref(self, incomplete.discard))
+            self.__dict__[_LACKS_PAIR] = True
+            incomplete.add(OwnReference(self, incomplete.discard))
 
     @patches.method(cls, "_close_self_pipe")
     def close_late(self: Any) -> None:
-        if self.__dict__.pop(_MAKE, None) is None:
+        if self.__dict__.pop(_LACKS_PAIR, None) is None:
             close(self)
         else:
             self._ssock = self._csock = None

@@ -25,7 +25,7 @@ from math import inf
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
-from bohrbug.runtime.threads.loops.as_asyncio import handles_signals
+from bohrbug.runtime.threads.loops.as_asyncio import handles_signals, watches
 from bohrbug.runtime.threads.loops.joins import Join
 from bohrbug.runtime.threads.loops.reach import FIXED, PLAIN, OutOfBounds, Reach
 from bohrbug.runtime.threads.loops.ready_queue import ReadyQueue
@@ -222,7 +222,7 @@ class Apart:
             and loop._exception_handler is None
             and not loop._debug
             and not loop._asyncgens
-            and len(loop._selector.get_map() or ()) < 2
+            and not watches(loop)
         )
 
     def check(self) -> None:

@@ -90,6 +90,22 @@ def descriptor_that_wakes(loop: Any) -> int:
     return -1 if own is None else int(own.fileno())
 
 
+def watches(loop: Any) -> list[int]:
+    """The descriptors that a loop watches, but for the one by which it is only woken.
+
+    Parameters:
+        loop: a selector event loop of asyncio.
+    """
+    # What its ``get_map`` looks into; it is asked for at each step.
+    watched = loop._selector._fd_to_key
+    if not watched:
+        return []
+    own = -1 if handles_signals(loop) else descriptor_that_wakes(loop)
+    if len(watched) == 1 and own in watched:
+        return []
+    return sorted(descriptor for descriptor in watched if descriptor != own)
+
+
 def run_debugged(loop: Any, handle: Any) -> None:
     """Run a callback of a loop in debug mode, which logs those that take long.
 

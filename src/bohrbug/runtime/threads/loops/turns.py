@@ -30,6 +30,7 @@ from bohrbug.runtime.threads.loops.as_asyncio import (
     is_selected_as_asyncios,
     run_debugged,
     time_of,
+    watches,
 )
 from bohrbug.runtime.threads.loops.cancelling import Cancelling
 from bohrbug.runtime.threads.loops.coroutines import is_of_loop
@@ -208,7 +209,7 @@ class LoopTurns:
         Parameters:
             taken: with this, which has arrived before.
         """
-        watched = self._watched()
+        watched = watches(self.loop)
         if not (watched or self.loop._scheduled):
             return []
         return [*self._ready(self._seen(watched), taken), *self._timers()]
@@ -253,7 +254,7 @@ class LoopTurns:
         """
         execution = self.execution
         self._thread.stand(self._thread.host)
-        watched = self._watched()
+        watched = watches(self.loop)
         self._is_awake = False
         wait_until(
             execution,
@@ -264,7 +265,7 @@ class LoopTurns:
             lambda: self._reach(watched),
             may_end_early=True,
             watched=lambda: watched_by(self.loop._selector),
-            waits_on=self._watched,
+            waits_on=lambda: watches(self.loop),
         )
         self._is_awake = True
         self._take_called()
@@ -290,16 +291,6 @@ class LoopTurns:
             # A child that ends sends one.
             return Reach.FAR
         return furthest(self.execution, watched)
-
-    def _watched(self) -> list[int]:
-        """The descriptors that the loop watches, but for the one by which it is only woken."""
-        loop = self.loop
-        # What its ``get_map`` looks into; it is asked for at each step.
-        watched = loop._selector._fd_to_key
-        number = -1 if handles_signals(loop) else descriptor_that_wakes(loop)
-        if not watched or (len(watched) == 1 and number in watched):
-            return []
-        return sorted(descriptor for descriptor in watched if descriptor != number)
 
     def _look(self) -> list[Any]:
         """What is ready at this moment."""
