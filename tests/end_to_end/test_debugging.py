@@ -61,7 +61,7 @@ def test_a_replay_stops_in_the_coroutine_that_is_late(folder: Folder) -> None:
     assert folder.bohrbug("run", "-q", "late.py").code == 1
     commands = "p balance\nnext\ncontinue\ncontinue\ncontinue\n"
     done = folder.bohrbug("replay", "--pdb", str(folder.reproduction()), stdin=commands)
-    assert "Task 0.2.1 is late: it does not go on here yet; task 0.2.2 goes on first." in done.out
+    assert "Task 0.1.1 is late: it does not go on here yet; task 0.1.2 goes on first." in done.out
     late, then = done.out.split("-> await asyncio.sleep(0)\n", 1)
     assert "late.py(10)increment()" in late
     # The next line is that of the task that goes on.
@@ -233,14 +233,14 @@ def test_tasks_of_trio_are_told_of(folder: Folder) -> None:
 def test_the_prompt_tells_of_tasks_of_event_loops(folder: Folder) -> None:
     folder.write("late.py", LATE)
     assert folder.bohrbug("run", "-q", "late.py").code == 1
-    commands = "tasks\nwhy\nwhere 0.2.2\nc\nc\nc\nc\n"
+    commands = "tasks\nwhy\nwhere 0.1.2\nc\nc\nc\nc\n"
     file = str(folder.reproduction())
     done = folder.bohrbug("replay", "--pdb", file, stdin=commands, COLUMNS="200")
     said = done.out.split("(bohrbug pdb) ")
     assert "runs an event loop" in said[1], done.out
     assert "late: resume" in said[1]
-    assert "blocked on the end of task 0.2.1 and task 0.2.2" in said[1]
-    assert "Task 0.2.1 (increment) is late here, before its resume (late.py:10)" in said[2]
+    assert "blocked on the end of task 0.1.1 and task 0.1.2" in said[1]
+    assert "Task 0.1.1 (increment) is late here, before its resume (late.py:10)" in said[2]
     assert "late.py:16  later" in said[3]
 
 

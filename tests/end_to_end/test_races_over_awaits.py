@@ -124,14 +124,14 @@ def test_it_explains_a_failure_that_no_schedule_avoids() -> None:
     before, after = report.split("What was out of date")
     assert "It fails under every schedule tried" in before
     told, _ = after.split("Schedule")
-    for words in ("Race over an await on Account.balance", "it awaits at", "meanwhile task 0.2.1"):
+    for words in ("Race over an await on Account.balance", "it awaits at", "meanwhile task 0.1.1"):
         assert words in told
     # In the page of it, too: the read, the write that came between, and the one that rests on it.
     page = failure_page(failure)
     assert [(page.tasks[each.task].id, each.words) for each in page.moments] == [
-        ("0.2.2", "reads Account.balance"),
-        ("0.2.1", "writes Account.balance"),
-        ("0.2.2", "writes Account.balance"),
+        ("0.1.2", "reads Account.balance"),
+        ("0.1.1", "writes Account.balance"),
+        ("0.1.2", "writes Account.balance"),
     ]
     assert all(moment.step is not None for moment in page.moments)
 
@@ -218,10 +218,10 @@ def test_the_end_of_a_sleep_is_told_of_who_sleeps() -> None:
     report = failure_text(failure, width=80)
     why, schedule = report.split("Schedule", 1)
     assert "the end of the sleep" in why
-    assert "the sleep of task 0.2.2 (user)" in why
+    assert "the sleep of task 0.1.2 (user)" in why
     rows = schedule.splitlines()
     (number,) = [number for number, row in enumerate(rows) if "sleep ends early" in row]
-    assert rows[number].startswith("  0.2.2 ")
+    assert rows[number].startswith("  0.1.2 ")
     assert "await asyncio.sleep(delay)" in rows[number] + rows[number - 1]
     for jargon in ("_set_result_unless_cancelled", "futures.py", "coroutine_functions.py"):
         assert jargon not in report

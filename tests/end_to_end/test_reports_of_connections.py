@@ -190,7 +190,7 @@ def test_streams_of_asyncio_that_wait_for_each_other_are_a_deadlock(folder: Fold
     done = folder.bohrbug("run", "streams.py:main")
     assert done.code == 1
     assert "Deadlock: 2 tasks wait" in done.out
-    assert "Task 0.2 (main) waits for StreamReader" in done.out
+    assert "Task 0.1 (main) waits for StreamReader" in done.out
     assert "(answers) waits for StreamReader" in done.out
 
 

@@ -31,7 +31,7 @@ def _sets_safely(loop: asyncio.AbstractEventLoop, event: asyncio.Event) -> None:
 def test_deadlock_names_the_call_that_did_not_wake_the_loop() -> None:
     (failure,) = bohrbug.explore(lambda: asyncio.run(_is_told(_sets))).failures
     report = failure_text(failure, width=200)
-    assert "Task 0.2.1 called call_soon of an event loop that another thread runs" in report
+    assert "Task 0.1.1 called call_soon of an event loop that another thread runs" in report
     assert "which does not wake it up: use call_soon_threadsafe" in report
     stack = report.split("use call_soon_threadsafe", 1)[1].split("Interpreter")[0]
     assert "in _sets\n      event.set()" in stack

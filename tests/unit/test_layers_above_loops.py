@@ -73,7 +73,7 @@ def test_who_has_a_lock_and_who_waits_for_it_is_told() -> None:
     taken = at(both_ways, "async with first")
     assert f"holds LockAdapter first (taken at {taken}) and waits for LockAdapter second" in report
     assert "TaskHandle" not in report.partition("stands at")[0]
-    assert "Task 0.2 (main) waits for the end of task 0.2.1 and task 0.2.2" in report
+    assert "Task 0.1 (main) waits for the end of task 0.1.1 and task 0.1.2" in report
 
 
 def test_steps_are_those_of_the_program() -> None:
@@ -101,4 +101,4 @@ def needs_a_cancellation() -> None:
 def test_tasks_have_the_names_of_their_functions() -> None:
     """By which they can be cancelled, too."""
     (failure,) = bohrbug.explore(needs_a_cancellation, cancel=["use"]).failures
-    assert "task 0.2.1 (use) is cancelled" in " ".join(failure_text(failure, width=200).split())
+    assert "task 0.1.1 (use) is cancelled" in " ".join(failure_text(failure, width=200).split())

@@ -34,12 +34,12 @@ def test_a_deadlock_names_the_tasks_that_wait_and_what_for() -> None:
     (failure,) = explored(main).failures
     assert failure.outcome.kind is OutcomeKind.DEADLOCK
     blocked = {each.task: each for each in failure.outcome.blocked}
-    assert sorted(blocked) == ["0.2", "0.2.1", "0.2.2"]
-    assert blocked["0.2"].holders == ("0.2.1", "0.2.2")
-    assert [frame.site.function for frame in blocked["0.2.1"].stack][-1].endswith("both")
+    assert sorted(blocked) == ["0.1", "0.1.1", "0.1.2"]
+    assert blocked["0.1"].holders == ("0.1.1", "0.1.2")
+    assert [frame.site.function for frame in blocked["0.1.1"].stack][-1].endswith("both")
     report = failure_text(failure)
     assert "waits for Lock" in report
-    assert "waits for the end of task 0.2.1 and task 0.2.2" in " ".join(report.split())
+    assert "waits for the end of task 0.1.1 and task 0.1.2" in " ".join(report.split())
     assert "It deadlocks under every schedule tried" in " ".join(report.split())
     in_words = explain(failure.trace, failure.essential, Names(failure.trace))
     assert in_words.endswith(
@@ -84,7 +84,7 @@ def test_a_cause_is_nothing_that_follows_from_the_failure() -> None:
         asyncio.run(main())
         assert len(results) == 2
 
-    assert tasks_of_the_cause(test) == {"0.2", "0.2.1", "0.2.2"}
+    assert tasks_of_the_cause(test) == {"0.1", "0.1.1", "0.1.2"}
 
 
 def test_what_comes_after_an_exception_that_c_code_has_raised_is_no_cause() -> None:
@@ -110,7 +110,7 @@ def test_what_comes_after_an_exception_that_c_code_has_raised_is_no_cause() -> N
 
         await asyncio.gather(use(0), use(2))
 
-    assert tasks_of_the_cause(lambda: asyncio.run(main())) == {"0.2.1", "0.2.2"}
+    assert tasks_of_the_cause(lambda: asyncio.run(main())) == {"0.1.1", "0.1.2"}
 
 
 def tasks_of_the_cause(test: Callable[[], object]) -> set[str]:

@@ -185,7 +185,7 @@ def test_a_callback_in_c_is_called_by_its_name() -> None:
 
     (failure,) = bohrbug.explore(lambda: asyncio.run(main())).failures
     report = " ".join(failure_text(failure, width=200).split())
-    assert re.search(r"callback \(\S+:\d+\) in task 0.2.1 \(Future.set_result\)", report)
+    assert re.search(r"callback \(\S+:\d+\) in task 0.1.1 \(Future.set_result\)", report)
 
 
 def test_what_asyncio_passes_on_is_told_of_whose_doing_it_is() -> None:

@@ -24,7 +24,7 @@ def test_tasks_are_waited_for() -> None:
         await asyncio.wait([asyncio.create_task(ever(event)) for _ in range(2)])
 
     report = report_on(main)
-    assert "Task 0.2 (main) waits for the end of task 0.2.1 and task 0.2.2" in report
+    assert "Task 0.1 (main) waits for the end of task 0.1.1 and task 0.1.2" in report
     assert "waits for Event event" in report
 
 
@@ -32,4 +32,4 @@ def test_a_module_is_no_name_of_a_future() -> None:
     async def main() -> None:
         await asyncio.wait([asyncio.get_running_loop().create_future()])
 
-    assert "Task 0.2 (main) waits for a future (" in report_on(main)
+    assert "Task 0.1 (main) waits for a future (" in report_on(main)
