@@ -356,12 +356,12 @@ ELSEWHERE: list[tuple[str, str, str]] = [
         "holds Lock Bank.first (taken at",
         "tests/unit/test_trio_reports.py",
     ),
+    (f"{HOW_TO}/async-tests.md", "the 3rd resume ...", "its parts are named in the text"),
     (
         f"{HOW_TO}/async-tests.md",
         "task 0.1.2 (later) goes on first (",
         "tests/unit/test_trio_reports.py",
     ),
-    (f"{HOW_TO}/async-tests.md", "the 3rd resume ...", "its parts are named in the text"),
     (f"{HOW_TO}/async-tests.md", "is cancelled while it waits", "tests/unit/test_cancelling.py"),
     (
         f"{HOW_TO}/run-live.md",
