@@ -411,7 +411,7 @@ ELSEWHERE: list[tuple[str, str, str]] = [
     (f"{HOW_TO}/native-programs.md", "fees.c:32", "by hand: gcc decides on the line"),
     (
         f"{HOW_TO}/replay-and-debug.md",
-        "Task 0.2.1 is late: it does not go on here yet; task 0.2.2 goes on first.",
+        "Task 0.1.1 is late: it does not go on here yet; task 0.1.2 goes on first.",
         f"{HERE}/test_debugging.py",
     ),
     (

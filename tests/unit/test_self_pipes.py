@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import selectors
+import socket
 import threading
 import time
 import unittest.mock
@@ -165,3 +166,34 @@ def test_a_closed_loop_has_none_and_is_told_nothing() -> None:
         loop.close()
 
     assert not bohrbug.explore(program).failures
+
+
+def test_tasks_are_not_told_apart_where_the_loop_watches_something() -> None:
+    """What comes through a descriptor leads from one task to the other."""
+    outcomes = set()
+
+    def program() -> None:
+        near, far = socket.socketpair()
+        received: list[bytes] = []
+        seen: list[int] = []
+
+        async def send() -> None:
+            await asyncio.sleep(0)
+            far.send(b"x")
+
+        async def look() -> None:
+            await asyncio.sleep(0)
+            seen.append(len(received))
+
+        async def main() -> None:
+            loop = asyncio.get_running_loop()
+            loop.add_reader(near, lambda: received.append(near.recv(1)))
+            await asyncio.gather(send(), look())
+            loop.remove_reader(near)
+
+        with near, far:
+            asyncio.run(main())
+        outcomes.update(seen)
+
+    assert bohrbug.explore(program, strategy="dpor").verdict.kind is VerdictKind.HOLDS
+    assert outcomes == {0, 1}
