@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -585,3 +586,44 @@ def test_what_differs_is_told_by_short_paths(folder: Folder) -> None:
     differs = done.lines[-1]
     assert " at both.py:8 in work, but task " in differs
     assert differs.endswith(" does acquire at both.py:7 in work")
+
+
+SLOWLY_FAILING = """
+import pathlib, threading
+
+def test():
+    got = []
+    threads = [threading.Thread(target=got.append, args=(n,)) for n in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    if pathlib.Path("replaying").exists():
+        sum(range({length}))
+        pathlib.Path("ran").touch()
+    assert got == [0, 1]
+"""
+
+
+@pytest.mark.skipif(os.name == "nt", reason="sends SIGINT to a child process")
+@pytest.mark.parametrize("length", [10, 3_000, 30_000])
+@pytest.mark.parametrize("with_pytest", [False, True])
+def test_an_interrupt_ends_a_replay(folder: Folder, with_pytest: bool, length: int) -> None:
+    folder.write("test_order.py", SLOWLY_FAILING.format(length=length))
+    if with_pytest:
+        folder.pytest("--bohrbug")
+    else:
+        assert folder.bohrbug("run", "test_order:test").code == 1
+    (folder.path / "replaying").touch()
+    file = str(folder.reproduction())
+    # In most of its time it is the code of a task that runs.
+    done = interrupt(folder, folder.command("replay", "--times", "1000000", file), "ran")
+    assert done.code == 3, done.out + done.err
+    assert "Aborted" not in done.err
+    assert "Traceback (most" not in done.err
+    if "reproduced in" in done.out:
+        told = re.search(r"reproduced in ([\d,]+) of ([\d,]+) replays?: ", done.out)
+        assert told is not None and told[1] == told[2], done.out
+        assert re.search(r"interrupted: [\d,]+ more replays had been asked for", done.out)
+    else:
+        assert "interrupted" in done.err or "KeyboardInterrupt" in done.out

@@ -20,13 +20,10 @@ from bohrbug.accelerator import description
 from bohrbug.api import target_of
 from bohrbug.cli.capture import OutputKeeper
 from bohrbug.cli.debugging import debugger_options, pytest_arguments
+from bohrbug.cli.exit_codes import FOUND, INCONCLUSIVE, NOTHING_FOUND, USAGE
 from bohrbug.cli.exploring import (
     EXIT_CODES,
     EXPLORATION_CODES,
-    FOUND,
-    INCONCLUSIVE,
-    NOTHING_FOUND,
-    USAGE,
     OutputOptions,
     exploration_options,
     explore,
@@ -432,7 +429,9 @@ def _update(file: Path, reproduction: Reproduction, replayed: Replay) -> str:
 
 
 def replay_exit_code(replayed: Replay) -> int:
-    """1: reproduced each time; 0: it passes now; 3: something else."""
+    """1: reproduced each time; 0: it passes now; 3: something else, or interrupted."""
+    if replayed.left:
+        return INCONCLUSIVE
     if replayed.reproduced == replayed.times:
         # A file that was saved by hand may hold an execution that passes.
         return FOUND if replayed.trace.outcome.is_failure else NOTHING_FOUND
@@ -489,6 +488,11 @@ def _replayed_in_pytest(
 
         last: Replay | None = None
         sights: Sights | None = None
+        is_interrupted = False
+
+        def pytest_keyboard_interrupt(self, excinfo: pytest.ExceptionInfo[BaseException]) -> None:
+            """A hook of pytest, which has the same exit code for errors of its collection."""
+            self.is_interrupted = excinfo.errisinstance(KeyboardInterrupt)
 
         @pytest.hookimpl(optionalhook=True)
         def pytest_bohrbug_replaying(self, test: Callable[[], object]) -> None:
@@ -503,6 +507,8 @@ def _replayed_in_pytest(
 
     recorder = Recorder()
     code = run_in_pytest(file, reproduction, arguments, recorder)
+    if recorder.is_interrupted and recorder.last is None:
+        leave(INCONCLUSIVE)
     return recorder.last, recorder.sights, code
 
 

@@ -19,6 +19,7 @@ from rich.console import Console
 
 from bohrbug.api import write_reproduction
 from bohrbug.cli.capture import OutputKeeper
+from bohrbug.cli.exit_codes import FOUND, INCONCLUSIVE, NOTHING_FOUND, USAGE
 from bohrbug.cli.help import default_in_words
 from bohrbug.cli.html import ResultPage, html_option
 from bohrbug.cli.machine import result_to_json
@@ -53,8 +54,6 @@ from bohrbug.settings import (
     find_pyproject,
     read_pyproject,
 )
-
-NOTHING_FOUND, FOUND, USAGE, INCONCLUSIVE = 0, 1, 2, 3
 
 EXIT_CODES = """\b
 Exit codes:

@@ -11,7 +11,8 @@ from pathlib import Path
 import click
 
 from bohrbug.cli.commands import replayed_once
-from bohrbug.cli.exploring import FOUND, INCONCLUSIVE, NOTHING_FOUND, leave, usage_error
+from bohrbug.cli.exit_codes import FOUND, INCONCLUSIVE, NOTHING_FOUND
+from bohrbug.cli.exploring import leave, usage_error
 from bohrbug.cli.programs import program_of
 from bohrbug.cli.trust import check_trust, trust_option
 from bohrbug.exploration.reproduction import (

@@ -6,9 +6,11 @@ import shlex
 from collections.abc import Mapping
 from dataclasses import fields
 from pathlib import Path
+from typing import Any
 
 import click
 
+from bohrbug.cli.exit_codes import INCONCLUSIVE
 from bohrbug.exploration.options import ExploreOptions
 
 SECTIONS: Mapping[str, tuple[str, ...]] = {
@@ -33,7 +35,16 @@ OTHERS = "Other options"
 
 
 class Commands(click.Group):
-    """Says which command a file is for, where somebody has left it out."""
+    """Says which command a file is for, where somebody has left it out, and tells of Ctrl-C."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """See :class:`click.Group`."""
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:
+            # That of click would be the one for a failure that was found.
+            click.echo("bohrbug: interrupted", err=True)
+            ctx.exit(INCONCLUSIVE)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]

@@ -13,16 +13,8 @@ from rich.console import Console
 
 from bohrbug.api import target_of
 from bohrbug.cli.commands import RAW_ARGUMENTS, RawCommand
-from bohrbug.cli.exploring import (
-    FOUND,
-    INCONCLUSIVE,
-    NOTHING_FOUND,
-    explore_options,
-    given_option,
-    given_options,
-    leave,
-    usage_error,
-)
+from bohrbug.cli.exit_codes import FOUND, INCONCLUSIVE, NOTHING_FOUND
+from bohrbug.cli.exploring import explore_options, given_option, given_options, leave, usage_error
 from bohrbug.cli.native_options import is_native, misuses_named
 from bohrbug.cli.programs import Program, ProgramError, Script, program_named
 from bohrbug.exploration.options import ExploreOptions

@@ -12,7 +12,8 @@ from typing import Any, NoReturn
 import click
 from rich.console import Console
 
-from bohrbug.cli.exploring import FOUND, INCONCLUSIVE, NOTHING_FOUND, leave, usage_error
+from bohrbug.cli.exit_codes import FOUND, INCONCLUSIVE, NOTHING_FOUND
+from bohrbug.cli.exploring import leave, usage_error
 from bohrbug.exploration.result import Failure
 from bohrbug.live.addresses import AttachError
 from bohrbug.live.attaching import ANSWER_SECONDS, Attached, Attaching, Silent

@@ -10,14 +10,8 @@ from typing import Any, NoReturn
 import click
 from rich.console import Console
 
-from bohrbug.cli.exploring import (
-    FOUND,
-    INCONCLUSIVE,
-    explore_options,
-    given_options,
-    leave,
-    usage_error,
-)
+from bohrbug.cli.exit_codes import FOUND, INCONCLUSIVE
+from bohrbug.cli.exploring import explore_options, given_options, leave, usage_error
 from bohrbug.cli.native_options import refuse_python_options
 from bohrbug.exploration.reproduction import reproduction_of
 from bohrbug.live.copies import CannotHoldBack, check

@@ -7,7 +7,8 @@ import signal
 import sys
 from typing import NoReturn
 
-from bohrbug.cli.exploring import FOUND, INCONCLUSIVE, leave, usage_error
+from bohrbug.cli.exit_codes import FOUND, INCONCLUSIVE
+from bohrbug.cli.exploring import leave, usage_error
 from bohrbug.cli.native_threads_output import say, sum_up
 from bohrbug.live.native_threads.harm import Harm
 from bohrbug.live.native_threads.options import NativeThreadsOptions

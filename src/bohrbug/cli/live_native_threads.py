@@ -13,15 +13,8 @@ from typing import Any, NoReturn
 import click
 
 from bohrbug.cli.commands import RAW_ARGUMENTS
-from bohrbug.cli.exploring import (
-    FOUND,
-    INCONCLUSIVE,
-    NOTHING_FOUND,
-    explore_options,
-    given_options,
-    leave,
-    usage_error,
-)
+from bohrbug.cli.exit_codes import FOUND, INCONCLUSIVE, NOTHING_FOUND
+from bohrbug.cli.exploring import explore_options, given_options, leave, usage_error
 from bohrbug.cli.native_options import is_native, refuse_python_options
 from bohrbug.cli.native_threads_output import say, sum_up
 from bohrbug.cli.programs import Program, ProgramError, Script, program_named

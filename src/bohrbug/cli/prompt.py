@@ -11,7 +11,7 @@ from typing import TextIO
 
 from rich.console import Console
 
-from bohrbug.cli.exploring import FOUND, INCONCLUSIVE, NOTHING_FOUND, USAGE
+from bohrbug.cli.exit_codes import FOUND, INCONCLUSIVE, NOTHING_FOUND, USAGE
 from bohrbug.cli.step_commands import Command, CommandError, help_lines, parse
 from bohrbug.exploration.result import Failure
 from bohrbug.exploration.stepping.kept import repeatable_end

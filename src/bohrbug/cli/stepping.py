@@ -14,9 +14,8 @@ from rich.console import Console
 from bohrbug.api import target_of
 from bohrbug.cli.capture import OutputKeeper
 from bohrbug.cli.commands import RAW_ARGUMENTS, RawCommand, run_in_pytest
+from bohrbug.cli.exit_codes import NOTHING_FOUND, USAGE
 from bohrbug.cli.exploring import (
-    NOTHING_FOUND,
-    USAGE,
     explore_options,
     given_option,
     given_options,

@@ -71,6 +71,8 @@ class RemoteDebugger:
         DebugpyError: debugpy is not installed.
     """
 
+    is_interactive = True
+
     def __init__(
         self,
         failure: Failure,

@@ -26,6 +26,8 @@ class ReplayDebugger:
         say: prints a line for the user.
     """
 
+    is_interactive = True
+
     def __init__(
         self,
         failure: Failure,

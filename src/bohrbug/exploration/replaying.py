@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from bohrbug.exploration.alignment_diff import AlignmentDiff
@@ -44,6 +45,7 @@ class Replay:
         difference: where the first differing replay parts from the file, for people.
         edit: what became of the failure if the program was edited; where the plan of the file
             does not hold any more, ``trace`` and ``reproduced`` are of what could be followed.
+        left: how many more were to be made when the user interrupted.
     """
 
     trace: Trace
@@ -51,6 +53,7 @@ class Replay:
     times: int
     difference: str | None
     edit: Edit | None = None
+    left: int = 0
 
     @property
     def passes(self) -> bool:
@@ -62,12 +65,33 @@ class Replay:
         return self.trace.divergence is None
 
 
-def repeated(runtime: Runtime, expected: Failure, times: int) -> Replay:
-    """Execute the plan of a failure so often, and compare."""
+def repeated(
+    runtime: Runtime,
+    expected: Failure,
+    times: int,
+    is_interrupted: Callable[[], bool] = lambda: False,
+) -> Replay:
+    """Execute the plan of a failure so often, and compare.
+
+    Parameters:
+        runtime: of the test.
+        expected: the failure.
+        times: how often.
+        is_interrupted: the user wants it to end; what was executed meanwhile counts for nothing.
+
+    Raises:
+        KeyboardInterrupt: interrupted before the first replay had ended.
+    """
     reproduced = 0
     difference = None
-    for _ in range(times):
+    last: Trace | None = None
+    for made in range(times):
         trace = executed(runtime, expected, expected.plan)
+        if is_interrupted():
+            if last is None:
+                raise KeyboardInterrupt
+            return Replay(last, reproduced, made, difference, left=times - made)
+        last = trace
         same = trace.outcome.signature() == expected.outcome.signature()
         if same and trace.divergence is None:
             reproduced += 1

@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from bohrbug.debugger.choice import DebugpyError, opened
+from bohrbug.exploration.replaying import Replay
 from bohrbug.exploration.result import Result, Verdict, VerdictKind
 from bohrbug.platforms.threads.replaying import replay
 from bohrbug.pytest_plugin.debugging import debugger_of
@@ -52,6 +53,7 @@ def replay_item(
     words = replay_words(reproduction, replayed)
     if replayed.passes:
         phases.finish(setup, None, {"replayed": words})
+        _raise_if_interrupted(replayed)
         return
     failure = failure_replayed(reproduction, replayed)
     if replayed.reproduced:
@@ -62,3 +64,9 @@ def replay_item(
         text = f"{words}\n"
     result = Result(item.nodeid, Verdict(VerdictKind.FAILED), [failure])
     phases.finish(setup, Failed(failure, text, result), {})
+    _raise_if_interrupted(replayed)
+
+
+def _raise_if_interrupted(replayed: Replay) -> None:
+    if replayed.left:
+        raise KeyboardInterrupt

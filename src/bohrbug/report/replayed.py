@@ -59,6 +59,8 @@ def _tally(failure: Failure, replayed: Replay) -> str:
     outcome = failure.outcome if replayed.reproduced else replayed.trace.outcome
     message = outcome.message or outcome.kind.value
     words = f"reproduced in {replayed.reproduced:,} of {replayed.times:,} {noun}: {message}"
+    if replayed.left:
+        words += f"\ninterrupted: {plural(replayed.left, 'more replay')} had been asked for"
     if replayed.difference is not None:
         words += f"\nthe first replay that differs: {replayed.difference}"
     if failure.happens_afresh is False and replayed.reproduced < replayed.times:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Collection, Generator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from typing import Protocol
 
@@ -32,6 +32,7 @@ from bohrbug.model.trace import Trace
 from bohrbug.platforms.threads.explaining import ThreadExplainer
 from bohrbug.platforms.threads.platform import ThreadsPlatform, live_runtime_of, runtime_of
 from bohrbug.platforms.threads.recorded_points import find_functions
+from bohrbug.runtime.interrupts import Interrupts
 from bohrbug.runtime.protocol import Guard, Runtime
 from bohrbug.runtime.threads.control import current
 from bohrbug.runtime.threads.execution import Execution
@@ -46,6 +47,9 @@ Guarding = Callable[[Runtime], Guard]
 
 class Debugger(Protocol):
     """Looks into a replay while it runs; what it does is no part of the execution."""
+
+    is_interactive: bool
+    """Somebody sits at it, so that Ctrl-C is for it."""
 
     def begin(self) -> None:
         """What is executed from now on is the replay."""
@@ -68,6 +72,42 @@ class Debugger(Protocol):
         ...
 
 
+class _Stopping:
+    """Ends a replay after Ctrl-C.
+
+    Without it the exception would be raised in whatever task runs, and taken for one of its own:
+    that replay would differ, and the next one begin.
+
+    Attributes:
+        came: the user wants it to end.
+        runtime: what executes; ``None`` for nothing yet.
+    """
+
+    def __init__(self) -> None:
+        self.came = False
+        self.runtime: Runtime | None = None
+
+    def stop(self) -> None:
+        """End the execution that runs."""
+        self.came = True
+        execution = None if self.runtime is None else self.runtime.execution
+        if execution is not None:
+            execution.interrupt()
+
+    def has_come(self) -> bool:
+        """Whether the user wants it to end."""
+        return self.came
+
+    def check(self) -> None:
+        """Go on only if the user has not interrupted.
+
+        Raises:
+            KeyboardInterrupt: somebody has.
+        """
+        if self.came:
+            raise KeyboardInterrupt
+
+
 def replay(
     reproduction: Reproduction,
     function: Callable[[], object],
@@ -88,17 +128,34 @@ def replay(
         times: how often to replay.
         debugger: looks into the replays.
         guarding: ends executions that hang; ``None`` where somebody looks on.
+
+    Raises:
+        KeyboardInterrupt: interrupted before the first replay had ended.
     """
+    stopping = _Stopping()
+    is_interactive = debugger is not None and debugger.is_interactive
+    with nullcontext() if is_interactive else Interrupts(stopping.stop):
+        return _replay(reproduction, function, times, debugger, guarding, stopping)
+
+
+def _replay(
+    reproduction: Reproduction,
+    function: Callable[[], object],
+    times: int,
+    debugger: Debugger | None,
+    guarding: Guarding | None,
+    stopping: _Stopping,
+) -> Replay:
     state = random.getstate()
     try:
         if reproduction.failure.growth is not None:
-            return _replay_of_one_run(reproduction, function, times, debugger)
+            return _replay_of_one_run(reproduction, function, times, debugger, stopping)
         alignment = align(reproduction.texts, current_text)
         edited = bool(alignment.changed)
-        replays = _Replays(reproduction, function, guarding)
+        replays = _Replays(reproduction, function, guarding, stopping)
         # What is looked into is only what fails as in the file.
         replayed = replays.strict(times, None if edited else debugger)
-        if not edited:
+        if not edited or replayed.left:
             return replayed
         if replayed.reproduced < times:
             return replays.aligned(alignment, times, debugger)
@@ -114,6 +171,7 @@ def _replay_of_one_run(
     function: Callable[[], object],
     times: int,
     debugger: Debugger | None,
+    stopping: _Stopping,
 ) -> Replay:
     """Follow the plan of a program that has run only once, and let it grow as it did then."""
     options, recorded = reproduction.options, reproduction.failure
@@ -131,16 +189,22 @@ def _replay_of_one_run(
             options.invariant if debugger is None else watched.before_step,
             watched,
         )
-        regrowing.growing.runtime = runtime
+        regrowing.growing.runtime = stopping.runtime = runtime
         with runtime:
             runtime.rewrite_first(getattr(function, "codes", ()))
-            replayed.append(repeated(runtime, expected, 1))
+            try:
+                replayed.append(repeated(runtime, expected, 1, stopping.has_come))
+            except KeyboardInterrupt:
+                if not replayed:
+                    raise
+                break
     differing = [each.difference for each in replayed if each.difference is not None]
     return Replay(
         replayed[-1].trace,
         sum(each.reproduced for each in replayed),
-        times,
+        len(replayed),
         differing[0] if differing else None,
+        left=times - len(replayed),
     )
 
 
@@ -150,6 +214,7 @@ class _Replays:
     Parameters:
         reproduction: from the file.
         function, guarding: see :func:`replay`.
+        stopping: told what executes, and asked whether to go on.
     """
 
     def __init__(
@@ -157,7 +222,9 @@ class _Replays:
         reproduction: Reproduction,
         function: Callable[[], object],
         guarding: Guarding | None,
+        stopping: _Stopping,
     ) -> None:
+        self._stopping = stopping
         self._reproduction = reproduction
         self._function = function
         self._guarding = guarding
@@ -177,8 +244,10 @@ class _Replays:
         expected = replace(
             self._reproduction.failure, plan=self._reproduction.failure.plan.under(conditions)
         )
+        self._stopping.runtime = runtime
         with self._guarded(runtime), runtime:
             find_functions(runtime, expected.plan)
+            self._stopping.check()
             self._places = list(runtime.known_places())
             yield ThreadsPlatform(runtime), expected, watched
 
@@ -198,7 +267,7 @@ class _Replays:
         """Follow the plan of the file."""
         with self._entered(self._reproduction.points, debugger) as (platform, expected, watched):
             watched.begin()
-            return repeated(platform.runtime, expected, times)
+            return repeated(platform.runtime, expected, times, self._stopping.has_come)
 
     # -- edited programs ---------------------------------------------------------
 
@@ -249,14 +318,17 @@ class _Replays:
             for policy in variants(marks):
                 plan = Plan((), policy, conditions=expected.plan.conditions)
                 trace = executed(platform.runtime, recorded, plan)
+                self._stopping.check()
                 if is_same_failure(recorded.outcome, trace.outcome, alignment):
                     failure = _confirmed(platform, recorded, trace)
+                    self._stopping.check()
                     if failure is not None:
                         edit = Edit(alignment.changed, misfits(policy, trace), failure)
                         if debugger is not None:
                             debugger.follow(failure)
                         watched.begin()
-                        return replace(repeated(platform.runtime, failure, times), edit=edit)
+                        found = repeated(platform.runtime, failure, times, self._stopping.has_come)
+                        return replace(found, edit=edit)
                 tried.append((trace, misfits(policy, trace)))
         # A failure of another kind tells more than that it passes.
         trace, best = max(tried, key=lambda each: (each[0].outcome.is_failure, each[1].followed))

@@ -44,6 +44,8 @@ class Onlooker:
         sights: what was in sight.
     """
 
+    is_interactive = False
+
     def __init__(self, failure: Failure) -> None:
         self._frames: dict[TaskId, FrameType] = {}
         self._of_loops: set[TaskId] = set()
