@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import threading
 from collections.abc import Callable
 from random import Random
 
@@ -10,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from bohrbug import explore
 from bohrbug.model.plan import NonPreemptive, Plan, UniformRandom
 from bohrbug.model.trace import Trace
 from bohrbug.search.bounded import BoundedSearch
@@ -238,6 +240,8 @@ def test_a_tree_whose_branches_are_found_later_is_larger() -> None:
         program_of(*[["read x", "write x"]] * 4),
         program_of(*[["acquire l", "release l"] * 2] * 3),
         program_of(["write x"] * 3, ["read x", "write y"] * 2, ["read y", "write x"]),
+        program_of(*[["acquire l", "release l"] * 6] * 2),
+        program_of(*[["acquire l", "read x", "write x", "release l"] * 3] * 3),
     ],
 )
 @pytest.mark.parametrize(
@@ -264,6 +268,42 @@ def test_the_estimate_of_a_search_that_finds_its_branches_holds_the_truth(
     assert executed > 12
     within = [each.low <= executed <= each.high for each in estimates]
     assert sum(within) > 0.9 * len(within)
+
+
+def test_dpor_foresees_the_branches_of_a_loop_that_takes_a_lock() -> None:
+    strategy = OptimalReduction()
+    program = program_of(*[["acquire l", "release l"] * 4] * 3)
+    whole = math.factorial(12) / math.factorial(4) ** 3
+    for executed in range(1, 100):
+        plan = strategy.next_plan()
+        assert plan is not None
+        strategy.observe(execute(program, plan))
+        estimate = strategy.estimate
+        if executed >= 8:
+            assert estimate is not None
+            assert whole / 4 < estimate.size < whole * 4
+            assert estimate.low < whole < estimate.high
+
+
+def test_dpor_foresees_branches_of_threads_that_have_not_begun() -> None:
+    lock = threading.Lock()
+
+    def take() -> None:
+        for _ in range(4):
+            with lock:
+                pass
+
+    def test() -> None:
+        threads = [threading.Thread(target=take) for _ in range(3)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+
+    estimate = explore(test, strategy="dpor", executions=30).verdict.estimate
+    assert estimate is not None
+    whole = math.factorial(12) / math.factorial(4) ** 3
+    assert whole / 4 < estimate.size < whole * 4
 
 
 def test_what_is_put_off_leads_to_more_that_is() -> None:

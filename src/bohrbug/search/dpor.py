@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from bohrbug.model.operation import BEGIN, TaskId
 from bohrbug.search.branching import counted
 from bohrbug.search.divisible import State
 from bohrbug.search.dpor_path import ReductionPath
 from bohrbug.search.dpor_trunk import ReductionTrunk
 from bohrbug.search.estimates import Estimate, share_of_tree, size_of_growing_tree
+from bohrbug.search.footprint import Footprint
 
 
 class OptimalReduction(ReductionPath):
@@ -97,13 +99,17 @@ class OptimalReduction(ReductionPath):
             return size_of_growing_tree(self._share_at, self._share, "executions")
         levels: list[tuple[int, int]] = []
         opened = 0
+        expected = self._branches_to_come()
         for index, node in enumerate(self._nodes):
+            to_come = expected.get(index, 1)
             if node is None:
+                if to_come > 1:
+                    levels.append((0, to_come))
                 continue
             waiting = len(node.branches) + len(node.reversals)
             current = self._event(index)
             done = sum(current is None or event.choice != current.choice for event in node.done)
-            levels.append((done, done + 1 + waiting))
+            levels.append((done, max(done + 1 + waiting, to_come)))
             if waiting:
                 opened = len(levels)
         # What is below the last node with something to explore is done.
@@ -113,6 +119,34 @@ class OptimalReduction(ReductionPath):
             levels[-1] = (done + 1, branches)
         self._share, self._share_at = share_of_tree(levels), self._tally.executions
         return size_of_growing_tree(self._share_at, self._share, "executions")
+
+    def _branches_to_come(self) -> dict[int, int]:
+        """How many branches nodes of the path will have at least, where these are several.
+
+        A node gets a branch when an execution shows a race there.  Of tasks that all could take
+        one lock now, the first executions show only the last race: fifty times the same lock in
+        three tasks made 6,000 executions of 10^69.  What a task does next it would do here.
+        """
+        trace, recorded = self._last, self._races.recorded
+        if trace is None:
+            return {}
+        to_come: dict[int, int] = {}
+        following: dict[TaskId, Footprint] = {}
+        for index in range(min(len(trace), len(recorded)) - 1, -1, -1):
+            task, footprint = trace.tasks[index], recorded.footprints[index]
+            operation = trace.operations[index]
+            # What waits for a release can't come before it.
+            if not operation.is_release:
+                others = (following.get(other) for other in trace.enabled[index] if other != task)
+                number = 1 + sum(
+                    other is not None and footprint.conflicts_with(other) for other in others
+                )
+                if number > 1:
+                    to_come[index] = number
+            # One that has not begun would begin first, and that conflicts with nothing.
+            if operation.kind is not BEGIN:
+                following[task] = footprint
+        return to_come
 
     def covered(self) -> str:
         """See :class:`~bohrbug.search.strategy.Strategy`."""

@@ -63,6 +63,8 @@ class ReductionPath(DividedPath[Node, Insertion]):
         self._asleep: list[Asleep] = []
         self._start = 0
         self._wanted: Choice | None = None
+        # The execution that the path is of; unknown of one that was taken over.
+        self._last: Trace | None = None
         # Wakeup trees for the nodes on the way that the plan takes.
         self._on_the_way: list[tuple[int, list[Branch]]] = []
         # The branch that the plan is for, and its node.
@@ -143,11 +145,13 @@ class ReductionPath(DividedPath[Node, Insertion]):
             end = min(end, trace.divergence.step)
         if end < prefix or (trace.divergence is not None and end <= start):
             # The branch is given up: the steps on its way are not known to exist.
+            self._last = None
             for _, branches in self._on_the_way:
                 for branch in branches:
                     self._waiting.forget(branch)
             self._note_begun(start, start)
             return
+        self._last = trace
         if self._is_cold:
             # Others know the races of the part that was taken over.
             self._races.take(trace, 0, end)
