@@ -23,6 +23,7 @@ from bohrbug.search.estimates import (
     Estimate,
     TreeProbes,
     in_words,
+    seen_in_words,
     share_in_words,
     share_of_tree,
     size_from_share,
@@ -148,6 +149,26 @@ def test_when_nothing_was_seen_twice_there_is_no_upper_end() -> None:
     assert estimate is not None
     assert estimate.size > 10
     assert math.isinf(estimate.high)
+
+
+def test_a_lower_bound_is_called_one() -> None:
+    # Of a million that are equally likely.
+    random = Random(1)
+    counts = ClassCounts()
+    for _ in range(800):
+        counts.add(random.randrange(1_000_000))
+    estimate = counts.estimate()
+    assert estimate is not None
+    assert str(estimate).startswith("at least about ")
+    assert " to " not in str(estimate)
+    assert seen_in_words(estimate).startswith("at most ")
+    for _ in range(3):
+        for number in counts.to_json()[0]:
+            counts.add(number)
+    whole = counts.estimate()
+    assert whole is not None
+    assert str(whole) == f"about {counts.distinct} different behaviours"
+    assert seen_in_words(whole) == "100%"
 
 
 @given(st.lists(st.integers(0, 30), min_size=1, max_size=200))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bohrbug.report.wording import seconds_in_words
-from bohrbug.search.estimates import Estimate, share_in_words
+from bohrbug.search.estimates import Estimate, seen_in_words
 
 
 def estimate_in_words(estimate: Estimate, seconds: float) -> str:
@@ -15,6 +15,6 @@ def estimate_in_words(estimate: Estimate, seconds: float) -> str:
     """
     text = str(estimate)
     if estimate.seen:
-        text += f", {share_in_words(estimate.share)} seen"
+        text += f", {seen_in_words(estimate)} seen"
     left = estimate.seconds_left(seconds)
     return text if left is None or left > 1e8 else f"{text}, {seconds_in_words(left)} left"

@@ -9,7 +9,7 @@ from bohrbug.exploration.verdicts import PROMISES, Verdict
 from bohrbug.model.outcome import TAKING, Race
 from bohrbug.report.headline import failure_headline
 from bohrbug.report.wording import plural, rate_in_words, seconds_in_words
-from bohrbug.search.estimates import Estimate, share_in_words
+from bohrbug.search.estimates import Estimate, in_words, seen_in_words
 
 MOST_SENTENCES = 2
 """Sentences on what was covered that one line has room for."""
@@ -89,8 +89,11 @@ def size_in_words(estimate: Estimate) -> str:
     """The size of the space, its error, and how much of it was seen."""
     text = f"{estimate}, estimated from {plural(estimate.samples, 'execution')}"
     if estimate.seen:
-        text += f"; {share_in_words(estimate.share)} of them seen"
-    return f"{text} ({estimate.method})"
+        text += f"; {seen_in_words(estimate)} of them seen"
+    text += f" ({estimate.method})"
+    if estimate.log_schedules:
+        text += f"; about {in_words(estimate.log_schedules)} schedules, of which many behave alike"
+    return text
 
 
 def figures(result: Result) -> str:

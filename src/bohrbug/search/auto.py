@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 
 from bohrbug.model.plan import Plan
 from bohrbug.model.trace import Trace
 from bohrbug.search.auto_piece import Piece, PieceWork
 from bohrbug.search.branching import counted
 from bohrbug.search.divisible import Dividing, State, StateError, is_divisible
-from bohrbug.search.estimates import Estimate, TreeProbes, in_words, share_in_words
+from bohrbug.search.estimates import Estimate, TreeProbes, share_in_words
 from bohrbug.search.novelty import Novelty, pair_from_json
 from bohrbug.search.portfolio import Member, Rotation
 from bohrbug.search.strategy import (
@@ -38,6 +39,9 @@ SYSTEMATIC_SHARE = 0.6
 
 OUT_OF_REACH_SHARE = 0.1
 """Their common share, at any time, when none of them can."""
+
+_FAR_FROM_ALL = 0.5
+"""Where an execution is likelier than this to show a behaviour not seen, few were seen."""
 
 PROBES = 16
 """Executions of randomised members before their estimate is used."""
@@ -237,7 +241,8 @@ class Auto(Dividing):
     def _size_of(self, member: Member) -> float:
         """How many executions a systematic member takes in all, as far as that is known."""
         own = member.strategy.estimate if isinstance(member.strategy, Estimating) else None
-        size = 0.0 if own is None else own.size
+        # To begin in vain costs little; not to begin, a promise.
+        size = 0.0 if own is None else own.found or own.size
         if member is self._systematic[0] and self._novelty.classes.samples >= PROBES:
             # The classes met at random are a second opinion, and both tend to be too low.
             classes = self._novelty.classes.estimate()
@@ -338,8 +343,11 @@ class Auto(Dividing):
         own = first.estimate if isinstance(first, Estimating) else None
         classes = self._novelty.classes.estimate()
         if own is None or (classes is not None and classes.log_size > own.log_size):
-            return classes
-        return own
+            own = classes
+        schedules = self._probes.estimate()
+        if own is None or schedules is None or schedules.log_size <= own.log_size:
+            return own
+        return replace(own, log_schedules=schedules.log_size)
 
     def covered_by_member(self) -> tuple[str, ...]:
         """One sentence for each member that had its turn, and one on what is left.
@@ -359,15 +367,13 @@ class Auto(Dividing):
     def _outlook(self) -> str:
         classes = self._novelty.classes
         chance, _ = classes.chance_of_new()
-        text = (
+        # How many there are is another estimate, and a different count: see ``estimate``.
+        far = ", far from all" if chance > _FAR_FROM_ALL else ""
+        return (
             f"{counted(classes.distinct, 'different behaviour')} in"
-            f" {counted(classes.samples, 'randomised execution')}; about {share_in_words(chance)}"
-            " of further ones would show another"
+            f" {counted(classes.samples, 'randomised execution')}{far}:"
+            f" about {share_in_words(chance)} of further ones would show another"
         )
-        schedules = self._probes.estimate()
-        if schedules is None:
-            return text
-        return f"{text}; about {in_words(schedules.log_size)} schedules in all"
 
     def covered(self) -> str:
         """See :class:`~bohrbug.search.strategy.Strategy`."""

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
+
 from bohrbug.model.operation import BEGIN, TaskId
 from bohrbug.search.branching import counted
 from bohrbug.search.divisible import State
 from bohrbug.search.dpor_path import ReductionPath
 from bohrbug.search.dpor_trunk import ReductionTrunk
-from bohrbug.search.estimates import Estimate, share_of_tree, size_of_growing_tree
+from bohrbug.search.estimates import (
+    FORESEEN,
+    Estimate,
+    share_of_tree,
+    size_of_growing_tree,
+)
 from bohrbug.search.footprint import Footprint
 
 
@@ -97,9 +105,23 @@ class OptimalReduction(ReductionPath):
                 self._share_at = self._tally.executions
             # Otherwise everything is with another process; use what was known last.
             return size_of_growing_tree(self._share_at, self._share, "executions")
+        executed = self._tally.executions
+        self._share, self._share_at = self._share_done({}), executed
+        found = size_of_growing_tree(executed, self._share, "executions")
+        expected = self._branches_to_come()
+        if found is None or not expected:
+            return found
+        foreseen = size_of_growing_tree(
+            executed, self._share_done(expected), "executions", FORESEEN
+        )
+        if foreseen is None or foreseen.log_size <= found.log_size:
+            return found
+        return replace(foreseen, found=found.size)
+
+    def _share_done(self, expected: Mapping[int, int]) -> float:
+        """How much of the tree is done, where nodes have at least so many branches."""
         levels: list[tuple[int, int]] = []
         opened = 0
-        expected = self._branches_to_come()
         for index, node in enumerate(self._nodes):
             to_come = expected.get(index, 1)
             if node is None:
@@ -117,8 +139,7 @@ class OptimalReduction(ReductionPath):
         if levels:
             done, branches = levels[-1]
             levels[-1] = (done + 1, branches)
-        self._share, self._share_at = share_of_tree(levels), self._tally.executions
-        return size_of_growing_tree(self._share_at, self._share, "executions")
+        return share_of_tree(levels)
 
     def _branches_to_come(self) -> dict[int, int]:
         """How many branches nodes of the path will have at least, where these are several.
