@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import weakref
+from contextvars import copy_context
 from functools import partial
 from typing import Any
 
@@ -42,6 +43,14 @@ def test_attributes_are_called_as_in_other_reports() -> None:
 def test_a_partial_is_bound_to_what_its_function_is() -> None:
     results: list[int] = []
     assert name_given(partial(partial(results.insert, 0), 1)) == "results"
+
+
+def test_what_runs_in_a_context_is_bound_to_something_else_than_that() -> None:
+    results: list[int] = []
+    context = copy_context()
+    assert name_given(partial(context.run, results.append, 1)) == "results"
+    assert name_given(partial(partial(context.run, partial(results.insert, 0)), 1)) == "results"
+    assert name_given(context.run) == name_given(partial(context.run, print)) == ""
 
 
 @pytest.mark.parametrize("function", [print, len, [].append, dict.fromkeys, "text".join])

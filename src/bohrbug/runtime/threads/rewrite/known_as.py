@@ -6,6 +6,7 @@ Whoever calls the method later is no code of the program, and its source has no 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from contextvars import Context
 from functools import partial
 from types import BuiltinMethodType, FrameType, MethodType, MethodWrapperType, ModuleType
 from typing import Any
@@ -31,8 +32,17 @@ def name_of_bound(function: Any, frame: FrameType | None) -> str:
         ``results``, or ``Bank.accounts`` for ``self.accounts`` in a method of ``Bank``; empty where
         the function is bound to nothing, or the object has no name there.
     """
-    while type(function) is partial:
-        function = function.func
+    given: tuple[Any, ...] = ()
+    while True:
+        if type(function) is partial:
+            function, given = function.func, function.args + given
+        elif _runs_in_context(function):
+            # What is accessed is what the function accesses that runs in the context.
+            if not given:
+                return ""
+            function, given = given[0], given[1:]
+        else:
+            break
     if type(function) not in _BOUND:
         return ""
     bound = function.__self__
@@ -47,6 +57,12 @@ def name_of_bound(function: Any, frame: FrameType | None) -> str:
             if value is bound:
                 return name
     return ""
+
+
+def _runs_in_context(function: object) -> bool:
+    if type(function) is not BuiltinMethodType:
+        return False
+    return type(function.__self__) is Context and function.__name__ == "run"
 
 
 def _frames(frame: FrameType | None) -> Iterator[FrameType]:
