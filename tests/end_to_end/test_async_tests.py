@@ -405,3 +405,31 @@ def test_afresh():
     assert "test_race - AssertionError: assert 1 == 2" in done.out
     assert "test_wrong - AssertionError: 1 != 2" in done.out
     assert "not explored" not in done.out
+
+
+def test_the_summary_tells_what_failed_in_a_group(folder: Folder) -> None:
+    folder.write(
+        "test_group.py",
+        """
+        import asyncio
+        import unittest
+
+        class TestGroup(unittest.IsolatedAsyncioTestCase):
+            async def test_order(self):
+                seen = []
+
+                async def look(number):
+                    await asyncio.sleep(0)
+                    seen.append(number)
+                    if seen[0]:
+                        raise KeyError("the inner one")
+
+                async with asyncio.TaskGroup() as group:
+                    for number in range(2):
+                        group.create_task(look(number))
+        """,
+    )
+    done = folder.pytest("--bohrbug", "--junit-xml=junit.xml")
+    assert "FAILED test_group.py::TestGroup::test_order - KeyError: 'the inner one'" in done.out
+    assert "✗ KeyError: 'the inner one', in ExceptionGroup: unhandled errors" in done.out
+    assert 'message="KeyError: ' in (folder.path / "junit.xml").read_text()

@@ -128,8 +128,10 @@ class Phases:
             return
         outcome = failed.failure.outcome
         path, line, _ = self._item.location
-        if outcome.stack:
-            path, line = outcome.stack[-1].site.filename, outcome.stack[-1].site.line
+        # A group is raised where others were waited for: what failed is in it.
+        stack = outcome.grouped[0].stack if outcome.grouped else outcome.stack
+        if stack:
+            path, line = stack[-1].site.filename, stack[-1].site.line
         report.longrepr = internals.report_representation(
             failed.text, path, line or 0, failure_headline(outcome)
         )

@@ -154,8 +154,8 @@ def _draw_over_await(
     frames: int | None,
 ) -> None:
     times = f", seen {race.count:,} times" if race.count > 1 else ""
-    title = paper.text("  Race over an await", WARNED) + paper.text(f" on {race.label}", HEADING)
-    paper.put(title + paper.text(f"  ({race.pattern.value}{times})", QUIET))
+    title = paper.text("Race over an await", WARNED) + paper.text(f" on {race.label}", HEADING)
+    paper.paragraph(title + paper.text(f"  ({race.pattern.value}{times})", QUIET), 2, 6)
     words = _OVER_AWAIT.get(race.pattern, "")
     if explained is not None:
         if race.pattern in explained:
