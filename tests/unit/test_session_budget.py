@@ -8,6 +8,7 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
+from typing import cast
 
 import pytest
 
@@ -15,7 +16,12 @@ from bohrbug.exploration.durations import Durations, Lasted
 from bohrbug.exploration.held import Held, HeldTests
 from bohrbug.pytest_plugin import session_budget
 from bohrbug.pytest_plugin.dependencies import files_behind
-from bohrbug.pytest_plugin.session_budget import MOST_SHARES, SessionBudget, seconds_of
+from bohrbug.pytest_plugin.session_budget import (
+    MOST_SHARES,
+    SessionBudget,
+    seconds_of,
+    session_budget_of,
+)
 
 
 @pytest.mark.parametrize(
@@ -48,6 +54,36 @@ def _budget(seconds: float, tests: int, lasted: dict[str, Lasted] | None = None)
     budget = SessionBudget(seconds, f"{seconds:g}", lasted)
     budget.expect([f"test_{number}" for number in range(tests)])
     return budget
+
+
+class _Config:
+    def __init__(self, given: dict[str, object] | None = None) -> None:
+        if given is not None:
+            self.workerinput = given
+
+    def getoption(self, name: str) -> str:
+        return "100"
+
+    def getini(self, name: str) -> str:
+        return ""
+
+
+@pytest.mark.parametrize(("clock_of_worker", "left"), [(1_007, 90), (9_000, 0), (0, 100)])
+def test_the_start_of_a_worker_takes_time_of_the_session(
+    clock: _Clock, monkeypatch: pytest.MonkeyPatch, clock_of_worker: float, left: float
+) -> None:
+    controller = session_budget_of(cast(pytest.Config, _Config()), {}, {})
+    assert controller is not None
+    clock.now = 3.0
+    monkeypatch.setattr(session_budget, "_wall_clock", lambda: 1_000.0)
+    given: dict[str, object] = {}
+    controller.tell_worker(given)
+    # What comes after that, on another machine perhaps.
+    clock.now = 50_000.0
+    monkeypatch.setattr(session_budget, "_wall_clock", lambda: clock_of_worker)
+    worker = session_budget_of(cast(pytest.Config, _Config(given)), {}, {})
+    assert worker is not None
+    assert worker.left == pytest.approx(left)
 
 
 def test_tests_with_one_task_leave_their_time_to_others(clock: _Clock) -> None:

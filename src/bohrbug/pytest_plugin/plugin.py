@@ -133,6 +133,8 @@ class BohrbugPlugin:
     def pytest_configure_node(self, node: Any) -> None:
         """pytest-xdist starts a worker, which can't see the terminal."""
         self._session.tell_worker_of_terminal(node.workerinput)
+        if self._session.budget is not None:
+            self._session.budget.tell_worker(node.workerinput)
 
     @pytest.hookimpl(wrapper=True)
     def pytest_fixture_setup(

@@ -21,6 +21,11 @@ MOST_SHARES = 4
 
 _PARTS = re.compile(r"(?:(\d+(?:\.\d+)?)h)?(?:(\d+(?:\.\d+)?)m)?(?:(\d+(?:\.\d+)?)s?)?")
 _now = time.perf_counter
+_wall_clock = time.time
+
+_END = "bohrbug_budget_end"
+"""Where the input of a worker of pytest-xdist says when the session is to end: workers take seconds
+to start, which are the session's."""
 
 
 def seconds_of(text: str) -> float:
@@ -63,9 +68,14 @@ def session_budget_of(
     for where, text in given:
         if text:
             try:
-                return SessionBudget(seconds_of(str(text)), str(text).strip(), lasted)
+                seconds = seconds_of(str(text))
             except ValueError as error:
                 raise pytest.UsageError(f"bohrbug: {where}: {error}") from error
+            end = getattr(config, "workerinput", {}).get(_END)
+            if end is not None:
+                # The clocks of two machines may differ.
+                seconds = min(max(end - _wall_clock(), 0.0), seconds)
+            return SessionBudget(seconds, str(text).strip(), lasted)
     return None
 
 
@@ -99,6 +109,14 @@ class SessionBudget:
         self._share = self._granted = 0.0
         self._most = math.inf
         self._shares = 0
+
+    def tell_worker(self, worker: dict[str, Any]) -> None:
+        """A worker of pytest-xdist has no more time than is left.
+
+        Parameters:
+            worker: its input.
+        """
+        worker[_END] = _wall_clock() + self.left
 
     def expect(self, tests: Collection[str]) -> None:
         """These tests are to come, for all processes of pytest-xdist together."""
