@@ -47,8 +47,8 @@ def exception_outcome(
         in_it.setdefault(grouped.key, (grouped, _in_one_line(each)))
     message = _in_one_line(error)
     if in_it:
-        # "unhandled errors in a TaskGroup (1 sub-exception)" says nothing about what has failed, and
-        # of a line that is cut the beginning is what people see.
+        # "unhandled errors in a TaskGroup (1 sub-exception)" says nothing about what has failed,
+        # and of a line that is cut the beginning is what people see.
         message = f"{_shortened('; '.join(words for _, words in in_it.values()))}, in {message}"
     return Outcome(
         OutcomeKind.ASSERTION if isinstance(error, AssertionError) else OutcomeKind.EXCEPTION,
