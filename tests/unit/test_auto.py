@@ -19,6 +19,7 @@ from bohrbug.search.pct import PCT
 from bohrbug.search.portfolio import Member, Rotation
 from bohrbug.search.preemption_bounding import PreemptionBounding
 from bohrbug.search.random_walk import RandomWalk
+from bohrbug.search.registry import Options, strategy_named
 from tests.simulated import Instruction, Program, count_schedules, execute
 
 LARGE = Program(
@@ -260,3 +261,30 @@ def test_random_walks_are_probes() -> None:
     made = explore(strategy, 100, LARGE)
     walks = sum(isinstance(plan.policy, UniformRandom) for _, plan in made)
     assert walks == len(strategy._probes) > 10
+
+
+@pytest.mark.parametrize(
+    ("program", "classes"),
+    [
+        ([["acquire l", "release l", "read x", "write x"]] * 3, 216),
+        ([["read x"] * 5] * 3 + [["write x"]], 216),
+        ([["acquire l", "release l"] * 3] * 2 + [["acquire m", "release m"] * 3] * 2, 400),
+    ],
+)
+def test_a_small_space_is_executed_whole_though_one_corner_looks_large(
+    program: list[list[str]], classes: int
+) -> None:
+    # What dpor says itself of the first two is 1,100 and 1,600 in between.
+    instructions = Program(
+        tuple(
+            (f"0.{number}" if number else "0", tuple(Instruction(*each.split()) for each in task))
+            for number, task in enumerate(program)
+        )
+    )
+    strategy = strategy_named("auto", Options(executions=1_000))
+    executed = 0
+    while executed < 1_000 and (plan := strategy.next_plan()) is not None:
+        strategy.observe(execute(instructions, plan)[0])
+        executed += 1
+    assert strategy.complete
+    assert classes < executed < 1_000

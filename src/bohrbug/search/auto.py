@@ -40,6 +40,10 @@ SYSTEMATIC_SHARE = 0.6
 OUT_OF_REACH_SHARE = 0.1
 """Their common share, at any time, when none of them can."""
 
+_MANY = 0.7
+"""Where an execution is less likely than this to show a behaviour not seen, the classes that were
+met at random tell how many there are at most."""
+
 _FAR_FROM_ALL = 0.5
 """Where an execution is likelier than this to show a behaviour not seen, few were seen."""
 
@@ -246,8 +250,18 @@ class Auto(Dividing):
         if member is self._systematic[0] and self._novelty.classes.samples >= PROBES:
             # The classes met at random are a second opinion, and both tend to be too low.
             classes = self._novelty.classes.estimate()
-            size = size if classes is None else max(size, classes.size)
+            if classes is not None:
+                if self._knows_many() and member.executions < classes.high:
+                    # What one corner of a tree looks like may be too high by far.
+                    size = min(size, classes.high)
+                size = max(size, classes.size)
         return size
+
+    def _knows_many(self) -> bool:
+        """Whether random executions often show what others have shown."""
+        classes = self._novelty.classes
+        chance, _ = classes.chance_of_new()
+        return classes.samples >= BEGINNING and chance < _MANY
 
     # -- results ---------------------------------------------------------------------
 
