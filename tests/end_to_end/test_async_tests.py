@@ -433,3 +433,23 @@ def test_the_summary_tells_what_failed_in_a_group(folder: Folder) -> None:
     assert "FAILED test_group.py::TestGroup::test_order - KeyError: 'the inner one'" in done.out
     assert "✗ KeyError: 'the inner one', in ExceptionGroup: unhandled errors" in done.out
     assert 'message="KeyError: ' in (folder.path / "junit.xml").read_text()
+
+
+def test_an_async_test_without_a_choice_is_not_counted_among_those_that_have_one(
+    folder: Folder,
+) -> None:
+    folder.write(
+        "test_one.py",
+        """
+        import asyncio
+        import unittest
+
+        class TestOne(unittest.IsolatedAsyncioTestCase):
+            async def test_gathered(self):
+                async def nothing(): pass
+                await asyncio.gather(nothing(), nothing())
+        """,
+    )
+    done = folder.pytest("--bohrbug", "-v")
+    assert "never has a choice between tasks" in done.out
+    assert "1 test explored, none of them with a choice between tasks" in done.out

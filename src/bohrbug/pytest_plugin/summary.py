@@ -123,6 +123,7 @@ def report_data(result: Result) -> dict[str, Any]:
         ],
         "notices": list(result.notices),
         "tasks": result.tasks,
+        "concurrent": result.is_concurrent,
         "virtual_seconds": result.virtual_seconds,
     }
 
@@ -171,7 +172,7 @@ class Summary:
             self.unchanged += 1
         else:
             self.tests += 1
-            self.concurrent += data["tasks"] > 1
+            self.concurrent += data["concurrent"]
         self.executions += data["executions"]
         self.seconds += data["seconds"]
         self.verdicts[data["verdict"]] += 1
@@ -219,7 +220,8 @@ class Summary:
         if self.tests or not known:
             explored = f"{plural(self.tests, 'test')} explored"
             if self.concurrent < self.tests:
-                explored += f", {self.concurrent:,} of them with a choice between tasks"
+                several = f"{self.concurrent:,}" if self.concurrent else "none"
+                explored += f", {several} of them with a choice between tasks"
             executions = plural(self.executions, "execution")
             reporter.line(f"{explored}: {executions} in {seconds_in_words(self.seconds)}")
         if self.unchanged:
