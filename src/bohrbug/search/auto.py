@@ -17,6 +17,7 @@ from bohrbug.search.portfolio import Member, Rotation
 from bohrbug.search.strategy import (
     Bounding,
     Estimating,
+    Foreseeing,
     Foresighted,
     GivingUp,
     Learning,
@@ -244,9 +245,13 @@ class Auto(Dividing):
 
     def _size_of(self, member: Member) -> float:
         """How many executions a systematic member takes in all, as far as that is known."""
-        own = member.strategy.estimate if isinstance(member.strategy, Estimating) else None
-        # To begin in vain costs little; not to begin, a promise.
-        size = 0.0 if own is None else own.found or own.size
+        strategy = member.strategy
+        if isinstance(strategy, Foreseeing):
+            # To begin in vain costs little; not to begin, a promise.
+            own = strategy.estimate_found()
+        else:
+            own = strategy.estimate if isinstance(strategy, Estimating) else None
+        size = 0.0 if own is None else own.size
         if member is self._systematic[0] and self._novelty.classes.samples >= PROBES:
             # The classes met at random are a second opinion, and both tend to be too low.
             classes = self._novelty.classes.estimate()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 
 from bohrbug.model.operation import BEGIN, TaskId
 from bohrbug.search.branching import counted
@@ -96,27 +95,35 @@ class OptimalReduction(ReductionPath):
     @property
     def estimate(self) -> Estimate | None:
         """How many executions it takes in all, from the explored part of the tree."""
-        trunk = self._trunk
-        assert trunk is None or isinstance(trunk, ReductionTrunk)
-        if trunk is not None and (trunk.segments or trunk.pieces.keys() - {self._piece}):
+        found = self.estimate_found()
+        expected = {} if self._is_divided else self._branches_to_come()
+        if found is None or not expected:
+            return found
+        share = self._share_done(expected)
+        foreseen = size_of_growing_tree(self._share_at, share, "executions", FORESEEN)
+        if foreseen is None or foreseen.log_size <= found.log_size:
+            return found
+        return foreseen
+
+    def estimate_found(self) -> Estimate | None:
+        """See :class:`~bohrbug.search.strategy.Foreseeing`."""
+        if self._is_divided:
+            trunk = self._trunk
+            assert isinstance(trunk, ReductionTrunk)
             root = next((name for name, each in trunk.segments.items() if each.above is None), None)
             if root is not None:
                 self._share = trunk.share_behind(root)
                 self._share_at = self._tally.executions
             # Otherwise everything is with another process; use what was known last.
-            return size_of_growing_tree(self._share_at, self._share, "executions")
-        executed = self._tally.executions
-        self._share, self._share_at = self._share_done({}), executed
-        found = size_of_growing_tree(executed, self._share, "executions")
-        expected = self._branches_to_come()
-        if found is None or not expected:
-            return found
-        foreseen = size_of_growing_tree(
-            executed, self._share_done(expected), "executions", FORESEEN
-        )
-        if foreseen is None or foreseen.log_size <= found.log_size:
-            return found
-        return replace(foreseen, found=found.size)
+        else:
+            self._share, self._share_at = self._share_done({}), self._tally.executions
+        return size_of_growing_tree(self._share_at, self._share, "executions")
+
+    @property
+    def _is_divided(self) -> bool:
+        """Whether parts of the tree are, or were, with other processes."""
+        trunk = self._trunk
+        return trunk is not None and bool(trunk.segments or trunk.pieces.keys() - {self._piece})
 
     def _share_done(self, expected: Mapping[int, int]) -> float:
         """How much of the tree is done, where nodes have at least so many branches."""

@@ -49,8 +49,6 @@ class Estimate:
         is_least: there are at least about so many.
         log_schedules: how many schedules they are, if those count that differ only in the order
             of independent operations; 0 where that is not known.
-        found: the estimate from those branches alone that were found already, which tends to be too
-            low; 0 where no others are foreseen.
     """
 
     what: str
@@ -63,7 +61,6 @@ class Estimate:
     comes_to_end: bool = False
     is_least: bool = False
     log_schedules: float = 0.0
-    found: float = 0.0
 
     @property
     def size(self) -> float:

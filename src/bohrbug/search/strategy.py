@@ -94,6 +94,16 @@ class Estimating(Protocol):
 
 @leaves_typing_alone
 @runtime_checkable
+class Foreseeing(Protocol):
+    """A strategy that finds its branches late, and whose estimate has some that are to come."""
+
+    def estimate_found(self) -> Estimate | None:
+        """The estimate from the branches that were found: soon made, and too low at first."""
+        ...
+
+
+@leaves_typing_alone
+@runtime_checkable
 class Noticing(Protocol):
     """A strategy that notices whether executions still show something new."""
 
