@@ -191,3 +191,12 @@ def test_a_schedule_leaves_out_what_asyncio_runs_of_its_own() -> None:
     assert "_on_completion" not in text
     assert "waits" in text
     assert "_on_completion" in failure_text(failure, full=True)
+
+
+def test_only_tasks_that_the_program_asks_for_are_counted() -> None:
+    """The thread, the main coroutine and what it gathers: not the callbacks of asyncio."""
+
+    async def main() -> None:
+        await asyncio.gather(asyncio.sleep(0.01), asyncio.sleep(0))
+
+    assert bohrbug.explore(lambda: asyncio.run(main())).tasks == 4

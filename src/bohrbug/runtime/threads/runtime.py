@@ -377,7 +377,7 @@ class ThreadsRuntime:
         loops = execution.loops
         if loops is not None:
             # Those of event loops are not among them.
-            tasks = trace.task_count
+            tasks += loops.count()
             is_concurrent = is_concurrent or loops.have_choices
         self._has_company = loops is not None and loops.have_company
         execution.let_go()

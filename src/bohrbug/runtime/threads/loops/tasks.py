@@ -220,6 +220,10 @@ class LoopTasks:
         """Whether the program has asked for a task, and not an event loop for itself."""
         return task.spawned is not None and task.id not in self._of_loops
 
+    def count(self) -> int:
+        """How many tasks of loops there were that the program has asked for."""
+        return len(self._execution.loop_tasks) - len(self._of_loops)
+
     def frame_of(self, id: TaskId) -> FrameType | None:
         """Where a task stands, if it is one that an event loop has to go on with."""
         return next(reversed(self.frames_of(id)), None)
