@@ -31,6 +31,7 @@ from bohrbug.monitors.outcomes import (
 from bohrbug.runtime.policies import Asked
 from bohrbug.runtime.threads.advancing import MOST_TASKS
 from bohrbug.runtime.threads.execution import Execution
+from bohrbug.runtime.threads.forks import waits_in_words
 from bohrbug.runtime.threads.kept_errors import kept_by_now
 from bohrbug.runtime.threads.loops.awaiting import awaiting
 from bohrbug.runtime.threads.loops.unsafe_calls import unsafe_calls_by_now
@@ -88,7 +89,9 @@ class ThreadExplainer:
             if task.external
         ]
         failed = [] if execution.loops is None else execution.loops.failed()
-        ended = _how_they_failed(failed, [*unsafe_calls_by_now(), *kept_by_now()])
+        ended = _how_they_failed(
+            failed, [*waits_in_words(), *unsafe_calls_by_now(), *kept_by_now()]
+        )
         key = (test_has_ended, ended, *outside, *(each.key() for each in waits))
         known = self._known.get(key)
         if known is None:

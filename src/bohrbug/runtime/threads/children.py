@@ -14,9 +14,11 @@ import sys
 import time
 from typing import Any
 
+from bohrbug.runtime.threads import forks
 from bohrbug.runtime.threads.execution import Execution
 from bohrbug.runtime.threads.imports import loading
 from bohrbug.runtime.threads.leftovers import forgotten_afterwards
+from bohrbug.runtime.threads.outside import ChildrenWait
 
 # Bound here: what the program sees of these is under control.
 _real_open, _real_read, _real_close = os.open, os.read, os.close
@@ -89,6 +91,20 @@ def settle_children() -> None:
         _settle()
 
 
+def _wait_for_ever() -> bool:
+    """Whether no child goes on any more, and one at least waits for ever."""
+    found = False
+    for pid in (*_started, *_in_import):
+        if forks.waits_for_ever(pid):
+            found = True
+        elif not _TELLS or _state_of(f"/proc/{pid}/stat")[0] not in _ENDED:
+            return False
+    return found
+
+
+ChildrenWait.for_ever = staticmethod(_wait_for_ever)
+
+
 def end_those_left() -> None:
     """An execution was not finished, as it has failed: its processes end as its tasks do.
 
@@ -97,9 +113,9 @@ def end_those_left() -> None:
     """
     module: Any = sys.modules.get("multiprocessing.process")
     ours = _started.keys() | _in_import.keys()
-    if module is None or not ours:
-        return
-    for process in [*module._children]:
+    processes = [] if module is None or not ours else [*module._children]
+    forks.end_those_that_wait({process.ident for process in processes})
+    for process in processes:
         is_ours = process._parent_pid == _real_getpid() and process.ident in ours
         if is_ours and module.BaseProcess.is_alive(process):
             module.BaseProcess.kill(process)

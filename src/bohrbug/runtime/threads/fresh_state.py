@@ -12,6 +12,7 @@ from bohrbug.model.outcome import OutcomeKind
 from bohrbug.runtime.threads import (
     children,
     entropy,
+    forks,
     futures,
     identities,
     leftovers,
@@ -60,6 +61,7 @@ class FreshState:
         """It has ended, and nothing controls or observes it any more."""
         if not (execution.trace.outcome.kind is OutcomeKind.PASSED or self._settings.is_live):
             children.end_those_left()
+        forks.note_dependence(execution)
         leftovers.forget_all()
         for put_back in _AFTERWARDS:
             put_back()

@@ -29,6 +29,7 @@ from bohrbug.runtime.threads.control import (
     real_get_ident,
 )
 from bohrbug.runtime.threads.execution import Execution
+from bohrbug.runtime.threads.forks import InChild, about_to_wait
 from bohrbug.runtime.threads.interpreter import ARGUMENTS_OF_RLOCKS, RLOCKS_TELL
 from bohrbug.runtime.threads.outside import note_help
 from bohrbug.runtime.threads.patches import Patches
@@ -198,6 +199,8 @@ class _Lock:
         """Acquire on behalf of the code that runs in ``frame``."""
         execution = controlled()
         if execution is None:
+            if InChild.fork is not None:
+                self._tell_parent(frame, blocking, timeout)
             return bool(acquire_real(self._real, blocking, timeout))
         return self._take(execution, execution.current, frame, blocking, timeout)
 
@@ -265,6 +268,12 @@ class _Lock:
             owner.holding.pop(self, None)
             if real_is_locked(self._real):
                 release_real(self._real)
+
+    def _tell_parent(self, frame: Any, blocking: Any, timeout: Any) -> None:
+        """In a child: who waits for it says that the lock may never be released."""
+        if blocking and timeout == -1 and real_is_locked(self._real):
+            found = outside_internal_modules(frame)
+            about_to_wait(self, (found.f_code, found.f_lasti))
 
     def _at_fork_reinit(self) -> None:
         self._real._at_fork_reinit()
@@ -352,6 +361,8 @@ class RLock(_Lock):
             if self._ident == thread and self._count:
                 self._count += 1
                 return True
+            if InChild.fork is not None:
+                self._tell_parent(frame, blocking, timeout)
             if not acquire_real(self._real, blocking, timeout):
                 return False
             self._ident = thread

@@ -107,6 +107,16 @@ class OnItsWay:
     patience: Callable[[Execution], float] = staticmethod(lambda execution: 0.0)
 
 
+class ChildrenWait:
+    """Whether no child goes on any more, and some wait for ever.
+
+    Attributes:
+        for_ever: of the children of this execution.
+    """
+
+    for_ever: Callable[[], bool] = staticmethod(lambda: False)
+
+
 class NobodyOutside:
     """Whether what tasks wait for can only come from a task, although the kernel brings it.
 
@@ -357,8 +367,10 @@ class Outside:
         patience = execution.settings.external_patience
         if self._wait_for_what_is_on_its_way(patience):
             return True
-        if not NobodyOutside.holds(execution):
-            return self.wait(patience, external_only=False)
+        if not NobodyOutside.holds(execution) and not ChildrenWait.for_ever():
+            came = self.wait(patience, external_only=False)
+            if came or not ChildrenWait.for_ever():
+                return came
         if self.wait(BETWEEN_OWN_ENDS, external_only=False, is_noted=False):
             return True
         for task in execution.alive:

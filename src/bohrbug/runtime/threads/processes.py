@@ -27,6 +27,7 @@ from bohrbug.runtime.threads.control import controlled, real_get_ident
 from bohrbug.runtime.threads.deferred_signals import announce_signal, defer_signal, handle_now
 from bohrbug.runtime.threads.execution import Execution
 from bohrbug.runtime.threads.exiting import end_by_signal
+from bohrbug.runtime.threads.forks import about_to_fork, forked
 from bohrbug.runtime.threads.io.pipes import with_pipe_file
 from bohrbug.runtime.threads.keyboard import interrupts
 from bohrbug.runtime.threads.late_patches import LatePatches
@@ -296,12 +297,14 @@ if hasattr(os, "fork"):
         task = execution.current
         if not task.inside:
             execution.perform(LAUNCH, state, place_of(_getframe(2)))
+        about_to_fork(execution)
         task.inside += 1
         try:
             pid = _real_fork()
         finally:
             task.inside -= 1
         if pid:
+            forked(pid)
             child_started(execution, pid)
         return pid
 

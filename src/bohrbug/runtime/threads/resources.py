@@ -7,7 +7,7 @@ import itertools
 import os
 import sys
 import weakref
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Container, Iterable
 from typing import TYPE_CHECKING, Any
 
 from bohrbug.accelerator.plain import plain
@@ -239,6 +239,14 @@ class ResourceTable:
         """The resource of an object that the program, or an executor for it, has made."""
         entry = self._by_identity.get(id(obj))
         return entry[0] if entry is not None and entry[1]() is obj else None
+
+    def ids_of(self, types: Container[str]) -> set[ResourceId]:
+        """The ids of all resources of some types."""
+        return {
+            state.id
+            for state in self._states
+            if isinstance(state, ResourceState) and state.type in types
+        }
 
     def object_of(self, state: ResourceState) -> object | None:
         """The object that a resource stands for, if it is registered and alive."""
