@@ -84,6 +84,7 @@ STATES = (
     "the numbers of descriptors",
     "the order of fences",
     "the descriptors that new programs inherit",
+    "the masks of signals",
 )
 """``enum process_state`` of ``shim/process_state.h``, in the words of reports."""
 

@@ -109,6 +109,7 @@ class Preparation:
             polls_matter=learnt.dependences.polls,
             numbers_matter=learnt.dependences.numbers,
             room_matters=learnt.dependences.room,
+            modes_matter=learnt.dependences.modes,
             cpus=self._cpus,
         )
         return Prepared(plan, names, segment)

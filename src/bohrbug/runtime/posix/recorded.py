@@ -53,12 +53,15 @@ class Dependences:
             opened since: from then on making, using and closing descriptors are operations.
         room: waits for room in a pipe or a socket: from then on there is a point behind each
             operation that makes room.
+        modes: settings of whether calls on a descriptor wait, or how long: from then on there is a
+            point before each call that waits.
     """
 
     kernel: bool = False
     polls: bool = False
     numbers: bool = False
     room: bool = False
+    modes: bool = False
 
     def __or__(self, other: Dependences) -> Dependences:
         both = Dependences(
@@ -66,6 +69,7 @@ class Dependences:
             self.polls or other.polls,
             self.numbers or other.numbers,
             self.room or other.room,
+            self.modes or other.modes,
         )
         return self if both == self else both
 
@@ -447,7 +451,8 @@ class Reading(Naming):
         polls = kernel and not flags.isdisjoint(_POLLS)
         numbers = bool(self._header.stale_numbers)
         room = bool(self._header.lacked_room)
-        found = Dependences(kernel, polls, numbers, room)
+        modes = bool(self._header.set_modes)
+        found = Dependences(kernel, polls, numbers, room, modes)
         return NO_DEPENDENCES if found == NO_DEPENDENCES else found
 
     def effects(self) -> list[tuple[int, TaskId, ResourceId, bool]]:

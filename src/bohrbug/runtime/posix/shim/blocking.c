@@ -12,6 +12,7 @@
 #include "addresses.h"
 #include "clock.h"
 #include "descriptor_numbers.h"
+#include "descriptors.h"
 #include "file_locks.h"
 #include "process_state.h"
 #include "real.h"
@@ -97,6 +98,12 @@ static int control(int fd, int command, void *argument, uint64_t site) {
     /* A fork of another task may come before, and its child then lets a new program inherit the descriptor. */
     if (command == F_SETFD) process_state_operation(SET, INHERITED_DESCRIPTORS, site);
     bool waits = command == F_SETLKW || command == F_OFD_SETLKW;
+    if (command == F_GETFL) descriptor_asked(fd, site);
+    if (command == F_SETFL) {
+        descriptor_sets_mode();
+        descriptor_setting(fd, site);
+        return (int)descriptor_gave(number_used(fd, REAL(fcntl)(fd, command, argument)), site);
+    }
     if (!waits && command != F_SETLK && command != F_OFD_SETLK)
         return (int)number_used(fd, REAL(fcntl)(fd, command, argument));
     REFUSED_IF(leads_nowhere(argument), fcntl, fd, command, argument);

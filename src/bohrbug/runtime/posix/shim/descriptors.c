@@ -181,6 +181,8 @@ static bool operate(enum kind kind, int *used, short events, uint64_t site, bool
     int fd = *used;
     uint32_t resource = resource_of(fd, site), index = index_of(current);
     bool takes = kind == GET || segment->room_matters;
+    /* Behind the point it waits, or not, as was set by then; without it, it would be in the call already. */
+    if (segment->modes_matter && events && !never_waits(fd)) perform(INSPECT, resource, site);
     if (!events || never_waits(fd)) {
         if (takes) takes_from(resource, site);
         perform(kind, resource, site);
@@ -249,6 +251,20 @@ void descriptor_change(int fd, uint64_t site) {
     if (may_block) perform(SET, resource, site);
     waits[index_of(current)].resource = resource;
     segment->fd_changes += may_block;
+}
+
+void descriptor_setting(int fd, uint64_t site) {
+    if (segment->alive_count > 1) descriptor_change(fd, site);
+}
+
+void descriptor_asked(int fd, uint64_t site) {
+    if (segment->alive_count < 2 || !descriptor_may_block(fd)) return;
+    perform(INSPECT, resource_of(fd, site), site);
+    fruitless(site);
+}
+
+void descriptor_sets_mode(void) {
+    if (segment->alive_count > 1) segment->set_modes = 1;
 }
 
 ssize_t descriptor_gave(ssize_t result, uint64_t site) {

@@ -40,6 +40,12 @@ bool descriptor_is_any(const struct resource *resource);
 void descriptor_outlived(int fd);
 /* A descriptor is about to be closed or replaced, which others may see. */
 void descriptor_change(int fd, uint64_t site);
+/* The current task is about to set something about one. */
+void descriptor_setting(int fd, uint64_t site);
+/* The current task is about to ask something about one that others may set or do. */
+void descriptor_asked(int fd, uint64_t site);
+/* It is about to set whether calls on one wait, or how long: calls of others may come before or after. */
+void descriptor_sets_mode(void);
 /* Behind each of these: the call that the current task has operated for has given this, which is returned.  Somebody who
  * has waited may go on before the task does. */
 ssize_t descriptor_gave(ssize_t result, uint64_t site);

@@ -74,6 +74,8 @@
     F(read) F(write) F(readv) F(writev) F(close) F(dup2) F(dup3) F(poll) F(ppoll) F(__poll_chk) F(__ppoll_chk) \
     F(select) F(pselect) F(epoll_wait) F(epoll_pwait) F(epoll_pwait2) F(accept) F(accept4) F(connect) F(recv) \
     F(recvfrom) F(recvmsg) F(send) F(sendto) F(sendmsg) F(shutdown) \
+    F(epoll_ctl) F(inotify_add_watch) F(inotify_rm_watch) F(bind) F(listen) F(getsockname) F(getpeername) \
+    F(setsockopt) F(getsockopt) F(ioctl) F(mq_setattr) \
     F(socket) F(socketpair) F(pipe) F(pipe2) F(dup) F(eventfd) F(epoll_create) F(epoll_create1) F(signalfd) \
     F(memfd_create) F(inotify_init) F(inotify_init1) F(mkstemp) F(opendir) \
     /* FIFOs, locks of files, System V */ \

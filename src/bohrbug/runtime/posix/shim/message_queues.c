@@ -117,6 +117,15 @@ EXPORT int mq_getattr(mqd_t queue, struct mq_attr *attributes) {
     return REAL(mq_getattr)(queue, attributes);
 }
 
+EXPORT int mq_setattr(mqd_t queue, const struct mq_attr *attributes, struct mq_attr *before) {
+    CONTROLLED(mq_setattr, queue, attributes, before);
+    uint32_t resource = queue_of(queue, SITE);
+    perform(SET, resource, SITE);
+    int result = REAL(mq_setattr)(queue, attributes, before);
+    let_go(resource, SITE);
+    return result;
+}
+
 EXPORT int mq_send(mqd_t queue, const char *text, size_t length, unsigned priority) {
     CONTROLLED(mq_send, queue, text, length, priority);
     return put_message(queue, text, length, priority, NULL, SITE);

@@ -4,6 +4,9 @@
 #include "process_state.h"
 #include "task.h"
 
+/* What a process has when it begins, and who takes a signal, depends on these. */
+#define STATES_OF_KERNEL (1u << INHERITED_DESCRIPTORS | 1u << SIGNAL_MASKS)
+
 uint32_t kernel_of_life(const struct task *task) {
     enum kind kind = (enum kind)task->kind;
     /* Whoever is reached may be told by its next operation of any kind. */
@@ -17,8 +20,7 @@ uint32_t kernel_of_life(const struct task *task) {
 
 uint32_t kernel_of_resource(const struct resource *resource, enum kind kind) {
     if (resource->type == CHILDREN) return WRITES_KERNEL;
-    /* What a process has when it begins. */
-    if (resource->type == STATE) return (resource->address & 0xFF) == INHERITED_DESCRIPTORS ? READS_KERNEL : 0;
+    if (resource->type == STATE) return STATES_OF_KERNEL >> (resource->address & 0xFF) & 1 ? READS_KERNEL : 0;
     if (kind == CONTINUE) return 0;
     return ON_DESCRIPTOR | (descriptor_is_any(resource) ? WRITES_KERNEL : READS_KERNEL);
 }

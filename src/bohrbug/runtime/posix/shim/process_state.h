@@ -9,7 +9,7 @@
 /* In the order of `STATES` in enumerations.py. */
 enum process_state {
     WORKING_DIRECTORY, CREATION_MASK, ENVIRONMENT, LOCALE, RANDOM_NUMBERS, SIGNAL_HANDLERS,
-    DESCRIPTOR_NUMBERS, ORDER_OF_FENCES, INHERITED_DESCRIPTORS,
+    DESCRIPTOR_NUMBERS, ORDER_OF_FENCES, INHERITED_DESCRIPTORS, SIGNAL_MASKS,
 };
 
 /* The current task is about to look at it (INSPECT) or to change it (SET). */

@@ -332,6 +332,7 @@ struct header {
     uint32_t kernel_matters, polls_matter; /* whether any execution has shown steps of that kind */
     uint32_t numbers_matter;   /* ... or uses of descriptors that were closed before */
     uint32_t room_matters;     /* ... or tasks that waited for room in a pipe or a socket */
+    uint32_t modes_matter;     /* ... or tasks that set whether calls on a descriptor wait */
     uint32_t fibers;           /* one kernel thread wears all tasks */
     uint32_t memory;           /* enum memory */
     int32_t starter;           /* process id of whoever starts the executions */
@@ -393,6 +394,7 @@ struct header {
     uint32_t helped_by_timers; /* timers of the kernel in a row with nothing else between them */
     uint32_t stale_numbers;    /* a descriptor was used that was closed before */
     uint32_t lacked_room;      /* somebody waited for room in a pipe or a socket */
+    uint32_t set_modes;        /* somebody set whether calls on a descriptor wait */
     uint32_t yields_assumed;   /* enum doubt, as bits: somebody was held back who may be making progress */
     uint32_t ended_beside_others; /* a process did, by exit: what it does then, nobody comes between */
     uint32_t handlers_run;     /* handlers of signals did, each just before an operation of its thread */

@@ -89,11 +89,11 @@ static void note_handler(int number, sighandler_t handler, bool restarts) {
     if (is_handled) fibers_keep_masks();
 }
 
-/* Both functions work before there is a task, too. */
-static void handlers_operation(enum kind kind, uint64_t site) {
+/* The functions that set them work before there is a task, too. */
+static void signals_operation(enum kind kind, enum process_state state, uint64_t site) {
     if (!controlled() || busy) return;
     GUARD;
-    process_state_operation(kind, SIGNAL_HANDLERS, site);
+    process_state_operation(kind, state, site);
 }
 
 EXPORT int sigaction(int number, const struct sigaction *action, struct sigaction *before) {
@@ -101,7 +101,7 @@ EXPORT int sigaction(int number, const struct sigaction *action, struct sigactio
         errno = EINVAL;
         return -1;
     }
-    handlers_operation(action ? SET : INSPECT, SITE);
+    signals_operation(action ? SET : INSPECT, SIGNAL_HANDLERS, SITE);
     if (action) note_handler(number, action->sa_handler, action->sa_flags & SA_RESTART);
     return REAL(sigaction)(number, action, before);
 }
@@ -111,7 +111,7 @@ EXPORT sighandler_t signal(int number, sighandler_t handler) {
         errno = EINVAL;
         return SIG_ERR;
     }
-    handlers_operation(SET, SITE);
+    signals_operation(SET, SIGNAL_HANDLERS, SITE);
     /* As the C library's function has it. */
     note_handler(number, handler, true);
     return REAL(signal)(number, handler);
@@ -123,7 +123,7 @@ EXPORT sighandler_t __sysv_signal(int number, sighandler_t handler) {
         errno = EINVAL;
         return SIG_ERR;
     }
-    handlers_operation(SET, SITE);
+    signals_operation(SET, SIGNAL_HANDLERS, SITE);
     note_handler(number, handler, false);
     return REAL(__sysv_signal)(number, handler);
 }
@@ -140,12 +140,15 @@ static const sigset_t *without_nudge(const sigset_t *set, sigset_t *copy, int ho
 
 EXPORT int pthread_sigmask(int how, const sigset_t *set, sigset_t *before) {
     sigset_t copy;
+    /* Who takes a signal that is sent to the process depends on those of all its threads. */
+    if (set) signals_operation(SET, SIGNAL_MASKS, SITE);
     fibers_keep_masks();
     return REAL(pthread_sigmask)(how, without_nudge(set, &copy, how), before);
 }
 
 EXPORT int sigprocmask(int how, const sigset_t *set, sigset_t *before) {
     sigset_t copy;
+    if (set) signals_operation(SET, SIGNAL_MASKS, SITE);
     fibers_keep_masks();
     return REAL(sigprocmask)(how, without_nudge(set, &copy, how), before);
 }
