@@ -55,6 +55,12 @@ LACKS_SYMBOL = b"symbol lookup error"
 NUMBERS: PointKey = ("the numbers of descriptors", "", 0, 0)
 """In a reproduction file: making, using and closing descriptors are scheduling points."""
 
+MODES: PointKey = ("whether calls on descriptors wait", "", 0, 0)
+"""There is a scheduling point before each call on a descriptor that waits."""
+
+LEARNT_POINTS = {NUMBERS: Dependences(numbers=True), MODES: Dependences(modes=True)}
+"""What stands in a reproduction file for points that some execution has shown to matter."""
+
 Explainer = Callable[[Reading, Trace, Ended, Printed], Outcome]
 """Turns how an execution ended into an outcome; the monitors do."""
 
@@ -462,17 +468,20 @@ class NativeRuntime:
         return self._preparation.points
 
     def want_points(self, keys: Iterable[PointKey]) -> None:
-        """Make these accesses, and making and closing descriptors, scheduling points."""
+        """Make these accesses, and what stands for learnt dependences, scheduling points."""
         # As lists, if they come from a file.
         wanted = {(path, name, line, at) for path, name, line, at in keys}
-        if NUMBERS in wanted:
-            self._learnt.dependences |= Dependences(numbers=True)
-        self.points.want(wanted - {NUMBERS})
+        for key, dependence in LEARNT_POINTS.items():
+            if key in wanted:
+                self._learnt.dependences |= dependence
+        self.points.want(wanted - LEARNT_POINTS.keys())
 
     def skipped_functions(self) -> tuple[()]:
         """No function is chosen for its accesses to be made visible."""
         return ()
 
     def point_keys(self) -> tuple[PointKey, ...]:
-        """The accesses to memory that are scheduling points, and what stands for descriptors."""
-        return (*self.points.keys(), *[NUMBERS] * self._learnt.dependences.numbers)
+        """The accesses to memory that are scheduling points, and what stands for dependences."""
+        learnt = self._learnt.dependences
+        shown = [key for key, each in LEARNT_POINTS.items() if learnt | each == learnt]
+        return (*self.points.keys(), *shown)
