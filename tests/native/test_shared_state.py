@@ -19,7 +19,7 @@ HOOKED = ("-fsanitize=thread", "-fno-builtin")
 
 PROCESS_WIDE = ("folder", "path", "mask", "environment", "locale", "handler", "inherited")
 FILES = ("position", "size", "name", "renamed", "content", "stream", "lines", "processes")
-STREAMS = ("numbers", "wide")
+STREAMS = ("numbers", "wide", "peeked", "position-of-stream")
 FOLDERS = ("read-folder", "listed-folder")
 COPIES = ("copied", "sent")
 BLOCKS = ("strcpy", "strncpy", "memcpy", "snprintf", "read", "write", "qsort")

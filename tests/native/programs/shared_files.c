@@ -76,6 +76,13 @@ static void *first(void *unused) {
     } else if (is("stream")) {
         fputs("1", stream);
         fputs("2", stream);
+    } else if (is("peeked")) {
+        ungetc(getc(stream), stream);
+    } else if (is("position-of-stream")) {
+        fpos_t before;
+        fgetpos(stream, &before);
+        getc(stream);
+        fsetpos(stream, &before);
     } else if (is("locked-stream")) {
         flockfile(stream);
         fputs("1", stream);
@@ -119,6 +126,8 @@ static void *second(void *unused) {
         count_up(fd);
     } else if (is("stream") || is("locked-stream")) {
         fputs("x", stream);
+    } else if (is("peeked") || is("position-of-stream")) {
+        assert(getc(stream) == 'a');
     } else if (is("lines")) {
         char line[8];
         fgets(line, sizeof line, stream);
@@ -159,7 +168,7 @@ int main(int count, char **arguments) {
     const char *content = is("content") || is("processes") ? "0" : is("lines") ? "a\nb\nc\n"
                           : is("numbers") ? "1 2 3 4\n" : "abc";
     pwrite(fd, content, strlen(content), 0);
-    int is_read = is("lines") || is("numbers");
+    int is_read = is("lines") || is("numbers") || is("peeked") || is("position-of-stream");
     stream = fopen(is_read ? "file" : "text", is_read ? "r" : "w+");
     if (is("processes")) {
         in_two_processes();

@@ -108,11 +108,12 @@ EXPORT void funlockfile(FILE *stream) {
 
 /* -- where a stream stands ------------------------------------------------------------------------- */
 
-#define ON_STREAM(type, name, parameters, ...) \
+#define PART_OF_STREAM(part, type, name, parameters, ...) \
     EXPORT type name parameters { \
-        stream_may_block(stream, WHOLE_CALL, SITE); \
+        stream_may_block(stream, part, SITE); \
         return REAL(name)(__VA_ARGS__); \
     }
+#define ON_STREAM(...) PART_OF_STREAM(WHOLE_CALL, __VA_ARGS__)
 
 ON_STREAM(int, fseek, (FILE *stream, long offset, int whence), stream, offset, whence)
 ON_STREAM(int, fseeko, (FILE *stream, off_t offset, int whence), stream, offset, whence)
@@ -120,6 +121,12 @@ ON_STREAM(int, fseeko64, (FILE *stream, off64_t offset, int whence), stream, off
 ON_STREAM(long, ftell, (FILE *stream), stream)
 ON_STREAM(off_t, ftello, (FILE *stream), stream)
 ON_STREAM(off64_t, ftello64, (FILE *stream), stream)
+ON_STREAM(int, fgetpos, (FILE *stream, fpos_t *position), stream, position)
+ON_STREAM(int, fgetpos64, (FILE *stream, fpos64_t *position), stream, position)
+ON_STREAM(int, fsetpos, (FILE *stream, const fpos_t *position), stream, position)
+ON_STREAM(int, fsetpos64, (FILE *stream, const fpos64_t *position), stream, position)
+PART_OF_STREAM(CHARACTER, int, ungetc, (int character, FILE *stream), character, stream)
+PART_OF_STREAM(CHARACTER, wint_t, ungetwc, (wint_t character, FILE *stream), character, stream)
 
 EXPORT void rewind(FILE *stream) {
     stream_may_block(stream, WHOLE_CALL, SITE);

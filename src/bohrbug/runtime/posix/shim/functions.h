@@ -99,6 +99,7 @@
     F(__read_chk) F(__pread_chk) F(__pread64_chk) F(__recv_chk) F(__recvfrom_chk) F(recvmmsg) F(sendmmsg) \
     F(splice) F(tee) \
     F(fseek) F(fseeko) F(fseeko64) F(ftell) F(ftello) F(ftello64) F(rewind) \
+    F(fgetpos) F(fgetpos64) F(fsetpos) F(fsetpos64) F(ungetc) F(ungetwc) \
     /* what is in files, and what they are called */ \
     F(pread) F(pread64) F(preadv) F(preadv64) F(pwrite) F(pwrite64) F(pwritev) F(pwritev64) \
     F(lseek) F(lseek64) F(ftruncate) F(ftruncate64) F(posix_fallocate) F(posix_fallocate64) \
