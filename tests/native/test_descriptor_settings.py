@@ -32,12 +32,14 @@ OUTCOMES = {
     "port": OutcomeKind.ASSERTION,
     "listen": OutcomeKind.ASSERTION,
     "mask": OutcomeKind.ASSERTION,
+    "before-call": OutcomeKind.ASSERTION,
 }
 
 CASES = [
-    *((what, flags) for what in OUTCOMES for flags in ((), HOOKED)),
+    *((what, flags) for what in OUTCOMES for flags in ((), HOOKED) if what != "before-call"),
     # What is in memory is seen only of code with hooks.
     ("page", HOOKED),
+    ("before-call", HOOKED),
 ]
 
 

@@ -49,6 +49,13 @@ static void *reads_after_a_post(void *unused) {
     return reads(unused);
 }
 
+static atomic_bool is_about_to;
+
+static void *reads_after_a_store(void *unused) {
+    is_about_to = true;
+    return reads(unused);
+}
+
 static void *asks_for_port(void *unused) {
     struct sockaddr_in address;
     socklen_t size = sizeof address;
@@ -165,6 +172,14 @@ static pthread_t sets_flag(void) {
     return other;
 }
 
+/* Between the store and the call there is nothing else. */
+static pthread_t sets_flag_before_call(void) {
+    pthread_t other = started(reads_after_a_store);
+    if (is_about_to && !at_once) fcntl(ends[0], F_SETFL, O_NONBLOCK);
+    send_byte();
+    return other;
+}
+
 static pthread_t binds(void) {
     struct sockaddr_in address = {.sin_family = AF_INET};
     set = socket(AF_INET, SOCK_STREAM, 0);
@@ -212,7 +227,7 @@ int main(int count, char **arguments) {
     assert(is("timeout") ? socketpair(AF_UNIX, SOCK_STREAM, 0, ends) == 0 : pipe(ends) == 0);
     pthread_t (*set_it)(void) = is("event") ? sets_event : is("out") ? takes_out : is("port") ? binds
         : is("listen") ? listens : is("mask") ? sends_signal : is("page") ? unmaps
-        : is("entered") || is("not-entered") ? sets_flag : sets_waiting;
+        : is("before-call") ? sets_flag_before_call : is("entered") || is("not-entered") ? sets_flag : sets_waiting;
     pthread_join(set_it(), NULL);
     assert(!wrong);
 }
