@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from bohrbug.exploration.verdicts import VerdictKind
+from bohrbug.exploration.verdicts import PROMISES, VerdictKind
 from bohrbug.model.outcome import OutcomeKind
 from bohrbug.platforms.posix.command import ALLOWABLE_MISUSES, Command, command_from
 from bohrbug.runtime.posix.enumerations import MISUSES
@@ -25,6 +25,7 @@ BEHIND = {
     "left-locked": (OutcomeKind.DEADLOCK, "wait"),
     "not-reentrant": (OutcomeKind.ASSERTION, "value"),
     "use-after-free": (OutcomeKind.ASSERTION, "it is the end"),
+    "use-ended-thread": (OutcomeKind.ASSERTION, "result != ESRCH"),
 }
 """By the kind of misuse in misuses.c what lies behind it."""
 
@@ -63,6 +64,19 @@ def test_use_of_what_was_destroyed_fails(native_build: Build, what: str) -> None
     ).failures
 
 
+@pytest.mark.parametrize(
+    "how", ["kill-joined", "cancel-detached", "join-again", "join-at-once", "detach-joined"]
+)
+def test_use_of_a_thread_whose_life_is_over_fails(native_build: Build, how: str) -> None:
+    [failure] = explored(native_build("misuses.c"), how, causes=0).failures
+    assert failure.outcome.exception == "use-ended-thread"
+
+
+def test_threads_that_are_there_may_be_used(native_build: Build) -> None:
+    result = explored(native_build("misuses.c"), "threads-that-are-there", causes=0)
+    assert result.verdict.kind in PROMISES
+
+
 def test_what_is_made_again_may_be_used(native_build: Build) -> None:
     assert not explored(native_build("misuses.c"), "made-again", executions=5).failures
 
@@ -87,7 +101,7 @@ def test_all_engines_let_it_pass(native_build: Build, engine: str) -> None:
     kinds = {failure.outcome.kind for failure in result.failures}
     assert kinds == {OutcomeKind.ASSERTION}
     assert result.verdict.conditions is not None
-    assert result.verdict.conditions.taking == ("unlock-unowned at misuses.c:36 as allowed",)
+    assert result.verdict.conditions.taking == ("unlock-unowned at misuses.c:37 as allowed",)
 
 
 def test_other_misuse_fails_all_the_same(native_build: Build) -> None:
@@ -120,12 +134,12 @@ def test_it_is_in_the_report_and_in_replays(native_build: Build, tmp_path: Path)
     (tmp_path / ".bohrbug").rename(tmp_path / "before")
     found = bohrbug(tmp_path, "run", "-q", "--allow-misuse", "unlock-unowned", *words)
     assert found.returncode == 1
-    assert "after allowed misuse: unlock-unowned at misuses.c:36" in found.stdout
+    assert "after allowed misuse: unlock-unowned at misuses.c:37" in found.stdout
     (file,) = (tmp_path / ".bohrbug").glob("*.json")
     assert json.loads(file.read_text())["target"]["allowed_misuses"] == ["unlock-unowned"]
     replayed = bohrbug(tmp_path, "replay", str(file))
     assert "Assertion `value == 2' failed" in replayed.stdout
-    assert "after allowed misuse: unlock-unowned at misuses.c:36" in replayed.stdout
+    assert "after allowed misuse: unlock-unowned at misuses.c:37" in replayed.stdout
     stepped = bohrbug(tmp_path, "step", str(file), stdin="\n" * 100)
     assert "Assertion `value == 2' failed" in stepped.stdout
 

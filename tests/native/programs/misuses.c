@@ -4,6 +4,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <pthread.h>
+#include <signal.h>
 #include <semaphore.h>
 #include <stdlib.h>
 #include <string.h>
@@ -175,6 +176,72 @@ static void use_after_free(void) {
     assert(!"it is the end");
 }
 
+static void *ends(void *unused) { return unused; }
+
+static pthread_t started(void) {
+    pthread_t thread;
+    pthread_create(&thread, NULL, ends, NULL);
+    return thread;
+}
+
+/* It may not have ended yet, and then it is alright. */
+static void use_ended_thread(void) {
+    pthread_t thread = started();
+    pthread_detach(thread);
+    int result = pthread_kill(thread, 0);
+    assert(result != ESRCH);
+}
+
+static void kill_joined(void) {
+    signal(SIGUSR1, SIG_IGN);
+    pthread_t thread = started();
+    pthread_join(thread, NULL);
+    pthread_kill(thread, SIGUSR1);
+}
+
+static void cancel_detached(void) {
+    pthread_t thread = started();
+    pthread_detach(thread);
+    pthread_cancel(thread);
+}
+
+static void join_again(void) {
+    pthread_t thread = started();
+    pthread_join(thread, NULL);
+    pthread_join(thread, NULL);
+}
+
+static pthread_t joined_by_two;
+
+static void *joins(void *unused) {
+    pthread_join(joined_by_two, NULL);
+    return unused;
+}
+
+static void join_at_once(void) {
+    joined_by_two = started();
+    join_two(joins, joins);
+}
+
+static void detach_joined(void) {
+    pthread_t thread = started();
+    pthread_join(thread, NULL);
+    pthread_detach(thread);
+}
+
+/* No misuse: a thread that nobody has joined yet keeps its handle, and a new one may have that of an old one. */
+static void threads_that_are_there(void) {
+    for (int i = 0; i < 2; i++) {
+        pthread_t thread = started();
+        assert(pthread_kill(thread, 0) == 0);
+        sched_yield();
+        assert(pthread_kill(thread, 0) == 0);
+        assert(pthread_join(thread, NULL) == 0);
+    }
+    pthread_t thread = started();
+    assert(pthread_detach(thread) == 0);
+}
+
 static void free_twice(void) {
     void *volatile block = malloc(64);
     free(block);
@@ -230,7 +297,10 @@ int main(int count, char **arguments) {
         {"unlock-rwlock", unlock_rwlock},   {"break-circle", break_circle},
         {"destroyed-condition", destroyed_condition}, {"destroyed-rwlock", destroyed_rwlock},
         {"destroyed-semaphore", destroyed_semaphore}, {"destroyed-barrier", destroyed_barrier},
-        {"made-again", made_again},
+        {"made-again", made_again}, {"use-ended-thread", use_ended_thread},
+        {"kill-joined", kill_joined}, {"cancel-detached", cancel_detached},
+        {"join-again", join_again}, {"join-at-once", join_at_once},
+        {"detach-joined", detach_joined}, {"threads-that-are-there", threads_that_are_there},
     };
     for (size_t i = 0; count > 1 && i < sizeof kinds / sizeof *kinds; i++)
         if (!strcmp(arguments[1], kinds[i].name)) kinds[i].does();

@@ -116,6 +116,7 @@ ALLOWABLE_MISUSES = (
     "left-locked",
     "not-reentrant",
     USE_AFTER_FREE,
+    "use-ended-thread",
 )
 """Kinds of misuse that an execution can go on behind, as users name them."""
 

@@ -43,7 +43,7 @@ EXPORT int thrd_join(thrd_t thread, int *result) {
 
 EXPORT int thrd_detach(thrd_t thread) {
     CONTROLLED(thrd_detach, thread);
-    return as_c11(thread_detach(thread));
+    return as_c11(thread_detach(thread, SITE));
 }
 
 EXPORT void thrd_exit(int result) {

@@ -121,6 +121,7 @@ enum misuse_kind {
     LEFT_LOCKED,     /* by a thread that ends */
     NOT_REENTRANT,   /* two tasks call such a function at the same time */
     USE_AFTER_FREE,
+    USE_ENDED_THREAD, /* one that was joined, or is detached */
     /* Behind these the lock, or the heap, is not whole any more: they are never let pass. */
     UNLOCK_RWLOCK,   /* that the task has not locked */
     FREE_TWICE,

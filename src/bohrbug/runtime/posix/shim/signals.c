@@ -16,6 +16,7 @@
 #include "real.h"
 #include "clock.h"
 #include "debug_registers.h"
+#include "ended_threads.h"
 #include "fiber.h"
 #include "killing.h"
 #include "live.h"
@@ -388,10 +389,13 @@ static void will_reach(struct task *task, int number, uint64_t site) {
 EXPORT int pthread_kill(pthread_t thread, int number) {
     CONTROLLED(pthread_kill, thread, number);
     struct task *task = task_of_handle((uint64_t)thread);
+    if (task && number == 0 && task != current) perform(INSPECT, TASK_BIT | index_of(task), SITE);
+    if ((!task || number == 0) && names_ended_thread(thread, SITE, "signal to")) return ESRCH;
     if (task && number == 0 && is_spare(task)) return 0;
     if (!task || number == 0) return REAL(pthread_kill)(thread, number);
     if (!live || !is_waited_for(number)) needs_kernel_threads("pthread_kill");
     will_reach(task, number, SITE);
+    if (names_ended_thread(thread, SITE, "signal to")) return ESRCH;
     /* On fibers no signal reaches the kernel's thread of a task that is parked. */
     int result = on_fibers ? (REAL(kill)(getpid(), number) ? errno : 0) : REAL(pthread_kill)(thread, number);
     after_reaching(TASK_BIT | index_of(task), SITE);
@@ -401,9 +405,11 @@ EXPORT int pthread_kill(pthread_t thread, int number) {
 EXPORT int pthread_sigqueue(pthread_t thread, int number, union sigval value) {
     CONTROLLED(pthread_sigqueue, thread, number, value);
     struct task *task = task_of_handle((uint64_t)thread);
+    if (!task && names_ended_thread(thread, SITE, "signal to")) return ESRCH;
     if (!task || number == 0) return REAL(pthread_sigqueue)(thread, number, value);
     needs_kernel_threads("pthread_sigqueue");
     will_reach(task, number, SITE);
+    if (names_ended_thread(thread, SITE, "signal to")) return ESRCH;
     int result = REAL(pthread_sigqueue)(thread, number, value);
     after_reaching(TASK_BIT | index_of(task), SITE);
     return result;

@@ -148,12 +148,6 @@ bool spare_give(struct task *task, pthread_t *thread) {
     return false;
 }
 
-bool spare_is_joined(pthread_t thread) {
-    for (unsigned i = 0; i < count; i++)
-        if (pthread_equal(spares[i].handle, thread)) return spares[i].task && spares[i].task->joined;
-    return false;
-}
-
 void *spare_result(const struct task *task) { return spare_of(task)->result; }
 
 void spare_exits(void *result) {

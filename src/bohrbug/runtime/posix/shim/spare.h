@@ -31,8 +31,6 @@ void spares_touch(void);
 bool spare_give(struct task *task, pthread_t *thread);
 /* Whether it was given out for a task. */
 bool is_spare(const struct task *task);
-/* Whether a thread is one, and its task has been joined. */
-bool spare_is_joined(pthread_t thread);
 /* What its task returned. */
 void *spare_result(const struct task *task);
 /* ... if it ends in another way than by returning. */

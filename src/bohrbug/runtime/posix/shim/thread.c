@@ -8,6 +8,7 @@
 #include "accesses.h"
 #include "affinity.h"
 #include "clock.h"
+#include "ended_threads.h"
 #include "faults.h"
 #include "fiber.h"
 #include "fragment.h"
@@ -150,7 +151,7 @@ static int collect(struct task *task, pthread_t thread, void **result) {
 
 int thread_join(pthread_t thread, void **result, uint64_t site, uint64_t deadline) {
     struct task *task = task_of_handle((uint64_t)thread);
-    if (!task && spare_is_joined(thread)) return ESRCH;
+    if (!task && names_ended_thread(thread, site, "join of")) return ESRCH;
     if (!task || task == current) return REAL(pthread_join)(thread, result);
     struct waiting waiting = {ENDED, index_of(task), deadline, true, false};
     enum woken woken = perform_when(JOIN, TASK_BIT | index_of(task), site, waiting);
@@ -158,10 +159,13 @@ int thread_join(pthread_t thread, void **result, uint64_t site, uint64_t deadlin
         if (woken == TIMED_OUT) return ETIMEDOUT;
         REAL(pthread_testcancel)();
     }
+    /* Two may have waited. */
+    if (names_ended_thread(thread, site, "join of")) return ESRCH;
     return collect(task, thread, result);
 }
 
-int thread_detach(pthread_t thread) {
+int thread_detach(pthread_t thread, uint64_t site) {
+    if (names_ended_thread(thread, site, "detaching of")) return ESRCH;
     struct task *task = task_of_handle((uint64_t)thread);
     if (task) task->detached = 1;
     return REAL(pthread_detach)(thread);
@@ -196,8 +200,10 @@ EXPORT int pthread_clockjoin_np(pthread_t thread, void **result, clockid_t clock
 EXPORT int pthread_tryjoin_np(pthread_t thread, void **result) {
     CONTROLLED(pthread_tryjoin_np, thread, result);
     struct task *task = task_of_handle((uint64_t)thread);
+    if (!task && names_ended_thread(thread, SITE, "join of")) return ESRCH;
     if (!task) return REAL(pthread_tryjoin_np)(thread, result);
     perform(INSPECT, TASK_BIT | index_of(task), SITE);
+    if (names_ended_thread(thread, SITE, "join of")) return ESRCH;
     if (task->state != OVER) {
         fruitless(SITE);
         return EBUSY;
@@ -207,7 +213,7 @@ EXPORT int pthread_tryjoin_np(pthread_t thread, void **result) {
 
 EXPORT int pthread_detach(pthread_t thread) {
     CONTROLLED(pthread_detach, thread);
-    return thread_detach(thread);
+    return thread_detach(thread, SITE);
 }
 
 EXPORT void pthread_exit(void *result) {
@@ -234,8 +240,10 @@ EXPORT int pthread_cancel(pthread_t thread) {
     CONTROLLED(pthread_cancel, thread);
     needs_kernel_threads("pthread_cancel");
     struct task *task = task_of_handle((uint64_t)thread);
+    if (!task && names_ended_thread(thread, SITE, "cancellation of")) return ESRCH;
     if (!task) return REAL(pthread_cancel)(thread);
     perform(CANCEL, TASK_BIT | index_of(task), SITE);
+    if (names_ended_thread(thread, SITE, "cancellation of")) return ESRCH;
     /* Parked threads must not act on it before they have the turn. */
     segment->signals_matter = 1;
     int result = REAL(pthread_cancel)(thread);
