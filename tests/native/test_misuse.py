@@ -68,7 +68,9 @@ def test_use_of_what_was_destroyed_fails(native_build: Build, what: str) -> None
     "how", ["kill-joined", "cancel-detached", "join-again", "join-at-once", "detach-joined"]
 )
 def test_use_of_a_thread_whose_life_is_over_fails(native_build: Build, how: str) -> None:
-    [failure] = explored(native_build("misuses.c"), how, causes=0).failures
+    # Of two that join at once, the first execution lets both wait already.
+    at_most = {"executions": 1} if how == "join-at-once" else {}
+    [failure] = explored(native_build("misuses.c"), how, causes=0, **at_most).failures
     assert failure.outcome.exception == "use-ended-thread"
 
 

@@ -213,14 +213,26 @@ static void join_again(void) {
 
 static pthread_t joined_by_two;
 
+static void *waits_for_mutex(void *unused) {
+    pthread_mutex_lock(&lock);
+    pthread_mutex_unlock(&lock);
+    return unused;
+}
+
 static void *joins(void *unused) {
     pthread_join(joined_by_two, NULL);
     return unused;
 }
 
+/* If nobody is preempted, both wait for it already when it ends. */
 static void join_at_once(void) {
-    joined_by_two = started();
-    join_two(joins, joins);
+    pthread_t threads[2];
+    pthread_mutex_lock(&lock);
+    pthread_create(&joined_by_two, NULL, waits_for_mutex, NULL);
+    for (int i = 0; i < 2; i++) pthread_create(&threads[i], NULL, joins, NULL);
+    sched_yield();
+    pthread_mutex_unlock(&lock);
+    for (int i = 0; i < 2; i++) pthread_join(threads[i], NULL);
 }
 
 static void detach_joined(void) {
