@@ -13,7 +13,8 @@ from bohrbug.exploration.verdicts import PROMISES
 from bohrbug.model.outcome import OutcomeKind
 from bohrbug.platforms.posix.command import Command
 from bohrbug.platforms.posix.exploring import replay_native
-from bohrbug.runtime.posix.runtime import MODES
+from bohrbug.runtime.posix.accesses import PointKey
+from bohrbug.runtime.posix.runtime import MODES, ROOM
 from tests.native.exploring import explored
 
 Build = Callable[..., Path]
@@ -65,12 +66,21 @@ def test_what_is_set_at_once_holds(native_build: Build, what: str, flags: tuple[
 
 
 @pytest.mark.fast
-def test_a_file_says_that_it_matters_whether_calls_wait(native_build: Build) -> None:
-    program = native_build("descriptor_settings.c")
-    failure = explored(program, "not-entered", "for-a-moment", causes=0).failures[0]
-    assert MODES in failure.points
-    command = Command((str(program), "not-entered", "for-a-moment"), exit_code=0)
-    points = [list(point) for point in failure.points]
+@pytest.mark.parametrize(
+    ("source", "arguments", "point"),
+    [
+        ("descriptor_settings.c", ("not-entered", "for-a-moment"), MODES),
+        ("makes_room.c", (), ROOM),
+    ],
+)
+def test_a_file_says_what_was_learnt_of_descriptors(
+    native_build: Build, source: str, arguments: tuple[str, ...], point: PointKey
+) -> None:
+    program = native_build(source)
+    failure = explored(program, *arguments, causes=0).failures[0]
+    assert point in failure.points
+    command = Command((str(program), *arguments), exit_code=0)
+    points = [list(each) for each in failure.points]
     reproduction = Reproduction(command.target(), "waits", ExploreOptions(), points, failure)
     replayed, _ = replay_native(reproduction, times=3)
     assert replayed.reproduced == 3

@@ -58,7 +58,14 @@ NUMBERS: PointKey = ("the numbers of descriptors", "", 0, 0)
 MODES: PointKey = ("whether calls on descriptors wait", "", 0, 0)
 """There is a scheduling point before each call on a descriptor that waits."""
 
-LEARNT_POINTS = {NUMBERS: Dependences(numbers=True), MODES: Dependences(modes=True)}
+ROOM: PointKey = ("the room in pipes and sockets", "", 0, 0)
+"""There is a scheduling point behind each call that makes room."""
+
+LEARNT_POINTS = {
+    NUMBERS: Dependences(numbers=True),
+    MODES: Dependences(modes=True),
+    ROOM: Dependences(room=True),
+}
 """What stands in a reproduction file for points that some execution has shown to matter."""
 
 Explainer = Callable[[Reading, Trace, Ended, Printed], Outcome]
