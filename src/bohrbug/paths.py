@@ -40,6 +40,11 @@ def path_in_notes(filename: str) -> str:
     return shown[len(folder) :]
 
 
+def line_in_notes(filename: str, line: int) -> str:
+    """Where something is in a source, in the words of notes: ``shop.py:12``."""
+    return f"{path_in_notes(filename)}:{line}"
+
+
 @lru_cache(maxsize=1)
 def _packages() -> tuple[str, ...]:
     return _folders("purelib", "platlib")

@@ -69,6 +69,20 @@ def never_ends() -> None:
     together(spin, other)
 
 
+def test_who_takes_and_releases_a_lock_for_ever_is_named() -> None:
+    lock = threading.Lock()
+
+    def poll() -> None:
+        while True:
+            with lock:
+                pass
+
+    result = bohrbug.explore(lambda: together(poll, lock.locked), max_steps=1_000)
+    line = poll.__code__.co_firstlineno + 2
+    assert result.verdict.kind is VerdictKind.INCONCLUSIVE
+    assert f"release a lock at tests/unit/test_spinning.py:{line}" in result.verdict.reason
+
+
 def test_what_never_ended_is_inconclusive_where_the_budget_allows_no_closer_look() -> None:
     """The first execution sees no accesses, so that it can only hang."""
     result = bohrbug.explore(never_ends, executions=1)

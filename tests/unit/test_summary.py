@@ -30,6 +30,7 @@ def data(**changes: Any) -> dict[str, Any]:
         "failures": [],
         "limits": [],
         "tasks": 3,
+        "concurrent": True,
         **changes,
     }
 

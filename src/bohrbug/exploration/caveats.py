@@ -9,7 +9,7 @@ from bohrbug.exploration.figures import Signature
 from bohrbug.exploration.verdicts import Caveat, CaveatKind
 from bohrbug.model.outcome import Outcome, OutcomeKind
 from bohrbug.model.plan import Plan
-from bohrbug.paths import path_in_notes
+from bohrbug.paths import line_in_notes
 
 
 @dataclass(slots=True)
@@ -135,6 +135,6 @@ def _what_failed(signature: Signature) -> str:
         exception, place = details
         if isinstance(place, tuple):
             filename, line = place
-            return f"{exception} at {path_in_notes(filename)}:{line}"
+            return f"{exception} at {line_in_notes(filename, line)}"
         return str(exception)
     return str(getattr(kind, "value", kind))

@@ -13,6 +13,7 @@ from bohrbug.model.operation import ACQUIRE, RELEASE, RESUME, Operation, TaskId
 from bohrbug.model.outcome import Abandoned, BlockedTask, Frame, Grouped, Held, Outcome, OutcomeKind
 from bohrbug.model.site import site_of
 from bohrbug.model.trace import Trace
+from bohrbug.paths import line_in_notes
 
 MOST_CHARACTERS = 240
 """Of what an exception says, in the one line that reports begin with."""
@@ -191,7 +192,10 @@ def step_limit_outcome(trace: Trace, test_has_ended: bool) -> Outcome:
     steps = len(trace)
     words = _who_repeats(trace, repeating)
     if _only_takes_and_releases(trace, repeating):
-        what = f"nothing shows whether it ever ends: {words}, which take and release a lock"
+        at = next(i for i in repeating if trace.operations[i].kind is ACQUIRE)
+        site = site_of(trace.operations[at].place)
+        where = "" if site is None else f" at {line_in_notes(site.filename, site.line)}"
+        what = f"nothing shows whether it ever ends: {words}, which take and release a lock{where}"
         return _unfinished(trace, test_has_ended, what, repeating)
     if test_has_ended:
         return Outcome(

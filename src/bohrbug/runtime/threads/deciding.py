@@ -13,7 +13,7 @@ from bohrbug.model.outcome import Divergence, Uncontrolled
 from bohrbug.model.plan import Choice, NonPreemptive, Plan, Policy
 from bohrbug.model.site import site_of
 from bohrbug.model.standstill import UNNOTICED_STALL, is_long
-from bohrbug.paths import path_in_notes
+from bohrbug.paths import line_in_notes
 from bohrbug.runtime.policies import Asked, Decider, decider_for, earliest
 from bohrbug.runtime.threads import control
 from bohrbug.runtime.threads.checks import Checks
@@ -303,7 +303,7 @@ class Deciding:
         pending = task.pending
         site = None if pending is None else site_of(pending.place)
         if site is not None:
-            self.trace.uncontrolled.spin(f"at {path_in_notes(site.filename)}:{site.line}")
+            self.trace.uncontrolled.spin(f"at {line_in_notes(site.filename, site.line)}")
 
     def _let_time_pass(
         self, enabled: list[Task], timed: list[Task], sleeping: list[Task]

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bohrbug.model.operation import TaskId
 from bohrbug.model.site import site_of
+from bohrbug.paths import line_in_notes
 from bohrbug.runtime.threads.leftovers import forgotten_afterwards
 
 if TYPE_CHECKING:
@@ -122,10 +123,15 @@ def about_to_wait(lock: Any, place: Any) -> None:
     # Another thread of the child could release it, if not the one that has taken it.
     if fork is None or _said is None or id(lock) not in fork.copied or len(threading._active) > 1:  # type: ignore[attr-defined]
         return
-    text = str(site_of(place)).encode("utf-8", "replace")[: _ENTRY - _ADDRESS]
+    text = _where(place).encode("utf-8", "replace")[: _ENTRY - _ADDRESS]
     start = fork.entry + _ADDRESS
     _said[start : start + len(text)] = text
     _said[fork.entry : start] = id(lock).to_bytes(_ADDRESS, sys.byteorder)
+
+
+def _where(place: Any) -> str:
+    site = site_of(place)
+    return "a place without a source" if site is None else line_in_notes(site.filename, site.line)
 
 
 def _waited_for(fork: _Fork) -> _Copied | None:
@@ -155,7 +161,7 @@ def waits_in_words() -> list[str]:
         kind = "lock" if state is None else state.type
         found.append(
             f"The child process that task {fork.task} has forked waits for ever, at {standing}, "
-            f"for a {kind} that task {copied.holder} had taken at {site_of(copied.taken)} "
+            f"for a {kind} that task {copied.holder} had taken at {_where(copied.taken)} "
             "when it was forked: nobody can release the child's copy."
         )
     return found

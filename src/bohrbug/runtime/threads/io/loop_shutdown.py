@@ -15,6 +15,7 @@ from typing import Any
 from bohrbug.runtime.threads.control import controlled
 from bohrbug.runtime.threads.execution import Execution
 from bohrbug.runtime.threads.io.patches import patches
+from bohrbug.runtime.threads.local_variables import local_variables
 from bohrbug.runtime.threads.loops.as_asyncio import handles_signals, runs_as_asyncios, watches
 
 
@@ -49,7 +50,8 @@ def _end_at_once_what_has_nothing_to_wait_for(module: Any) -> None:
         waits_for = ends.get(getattr(future, "cr_code", None))
         if execution is None or waits_for is None or getattr(self, waits_for):
             return run(self, future)
-        if future.cr_frame.f_locals.get("self") is not self or not _is_idle(execution, self, cls):
+        is_own = local_variables(future.cr_frame).get("self") is self
+        if not is_own or not _is_idle(execution, self, cls):
             return run(self, future)
         try:
             future.send(None)

@@ -12,7 +12,7 @@ from types import FrameType
 from typing import Any
 
 from bohrbug.model.site import site_of
-from bohrbug.paths import path_in_notes
+from bohrbug.paths import line_in_notes
 from bohrbug.runtime.threads.execution import Execution
 from bohrbug.runtime.threads.leftovers import forgotten_afterwards
 from bohrbug.runtime.threads.loops.tasks import place_from
@@ -62,4 +62,4 @@ def _place_in_words(frame: FrameType) -> str:
     if site is None or is_left_out(site.filename):
         # The method is itself what the thread runs.
         return ""
-    return f", at {path_in_notes(site.filename)}:{site.line}"
+    return f", at {line_in_notes(site.filename, site.line)}"
