@@ -131,7 +131,9 @@ def about_to_wait(lock: Any, place: Any) -> None:
 
 def _where(place: Any) -> str:
     site = site_of(place)
-    return "a place without a source" if site is None else line_in_notes(site.filename, site.line)
+    if site is None:
+        return "a place without a source"
+    return f"{line_in_notes(site.filename, site.line)} in {site.function}"
 
 
 def _waited_for(fork: _Fork) -> _Copied | None:
