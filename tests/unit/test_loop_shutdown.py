@@ -143,6 +143,18 @@ def test_who_makes_tasks_makes_those_of_the_end() -> None:
     assert holds(program)
 
 
+def test_to_end_twice_by_one_coroutine_is_an_error_as_ever() -> None:
+    def program() -> None:
+        loop = asyncio.new_event_loop()
+        ends = loop.shutdown_asyncgens()
+        loop.run_until_complete(ends)
+        with pytest.raises(RuntimeError, match="already awaited"):
+            loop.run_until_complete(ends)
+        loop.close()
+
+    assert holds(program)
+
+
 def test_within_a_running_loop_it_is_an_error_as_ever() -> None:
     def program() -> None:
         other = asyncio.new_event_loop()

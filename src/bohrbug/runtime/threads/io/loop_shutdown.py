@@ -10,6 +10,8 @@ Mostly there are neither; then to run the loop for that, twice, would only cost 
 from __future__ import annotations
 
 import sys
+from inspect import CORO_CREATED, getcoroutinestate
+from types import CoroutineType
 from typing import Any
 
 from bohrbug.runtime.threads.control import controlled
@@ -47,11 +49,10 @@ def _end_at_once_what_has_nothing_to_wait_for(module: Any) -> None:
     @patches.method(cls, "run_until_complete")
     def run_until_complete(self: Any, future: Any) -> Any:
         execution = controlled()
-        waits_for = ends.get(getattr(future, "cr_code", None))
+        waits_for = ends.get(future.cr_code) if type(future) is CoroutineType else None
         if execution is None or waits_for is None or getattr(self, waits_for):
             return run(self, future)
-        is_own = local_variables(future.cr_frame).get("self") is self
-        if not is_own or not _is_idle(execution, self, cls):
+        if not _is_new_and_of(future, self) or not _is_idle(execution, self, cls):
             return run(self, future)
         try:
             future.send(None)
@@ -63,6 +64,14 @@ def _end_at_once_what_has_nothing_to_wait_for(module: Any) -> None:
 def _code_of(cls: Any, name: str) -> Any:
     function = getattr(cls, name)
     return getattr(function, "__wrapped__", function).__code__
+
+
+def _is_new_and_of(coroutine: Any, loop: Any) -> bool:
+    """Whether a coroutine is a method of a loop that has not begun to run."""
+    return (
+        getcoroutinestate(coroutine) == CORO_CREATED
+        and local_variables(coroutine.cr_frame).get("self") is loop
+    )
 
 
 def _is_idle(execution: Execution, loop: Any, own: Any) -> bool:
