@@ -86,7 +86,7 @@ def test_coroutines(browser: Any, tmp_path: Path, environment: dict[str, str]) -
     assert "It fails if and only if" in text
     shown = first_screen(browser, page)
     assert [each[1] for each in shown] == ["await asyncio.sleep(0)"] * 2
-    assert [each[0] for each in shown] == ["0.2.2", "0.2.1"]
+    assert [each[0] for each in shown] == ["0.1.2", "0.1.1"]
 
 
 @pytest.mark.skipif(
