@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+import unittest.mock
 from typing import Any
 
 import pytest
@@ -153,6 +154,18 @@ def test_to_end_twice_by_one_coroutine_is_an_error_as_ever() -> None:
         loop.close()
 
     assert holds(program)
+
+
+def test_a_loop_with_a_mock_for_a_selector_ends_as_ever() -> None:
+    def program() -> None:
+        loop: Any = asyncio.base_events.BaseEventLoop()
+        loop._process_events = loop._write_to_self = unittest.mock.Mock()
+        loop._selector = unittest.mock.Mock()
+        loop._selector.select.return_value = ()
+        loop.run_until_complete(loop.shutdown_default_executor())
+        assert loop._executor_shutdown_called
+
+    assert not bohrbug.explore(program).failures
 
 
 def test_within_a_running_loop_it_is_an_error_as_ever() -> None:

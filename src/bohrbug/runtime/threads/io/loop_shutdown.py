@@ -80,12 +80,11 @@ def _is_idle(execution: Execution, loop: Any, own: Any) -> bool:
         # Not of who is alive: whether others have ended is nothing that this waits for.
         len(execution.all_tasks) == 1
         and not execution.current.inside
+        and runs_as_asyncios(loop)
         and not (loop._ready or loop._scheduled or loop._closed or loop.is_running())
         and not handles_signals(loop)
         and not watches(loop)
         and loop._task_factory is None
         and type(loop).create_task is own.create_task
-        and type(loop).run_forever is own.run_forever
-        and runs_as_asyncios(loop)
         and sys.modules["asyncio.events"]._get_running_loop() is None
     )
