@@ -164,6 +164,7 @@ def test_a_loop_with_a_mock_for_a_selector_ends_as_ever() -> None:
         loop._selector.select.return_value = ()
         loop.run_until_complete(loop.shutdown_default_executor())
         assert loop._executor_shutdown_called
+        loop.close()
 
     assert not bohrbug.explore(program).failures
 
