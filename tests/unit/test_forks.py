@@ -6,6 +6,7 @@ import multiprocessing
 import os
 import threading
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -13,7 +14,8 @@ import bohrbug
 from bohrbug.exploration.result import Result
 from bohrbug.exploration.verdicts import VerdictKind
 from bohrbug.model.outcome import OutcomeKind
-from bohrbug.runtime.threads import children
+from bohrbug.runtime.threads import children, forks, processes
+from bohrbug.runtime.threads.outside import ChildrenWait
 
 pytestmark = pytest.mark.skipif(not children._TELLS, reason="needs /proc")
 
@@ -94,15 +96,19 @@ def test_fork_after_the_thread_has_told() -> None:
     assert result.failures[0].outcome.kind is OutcomeKind.DEADLOCK
 
 
+def process_beside_a_thread(end: Callable[[Any], None]) -> None:
+    counter = Counter()
+    thread = threading.Thread(target=counter.add)
+    thread.start()
+    process = multiprocessing.get_context("fork").Process(target=counter.add)
+    process.start()
+    end(process)
+    thread.join()
+
+
 def test_process_of_multiprocessing() -> None:
     def test() -> None:
-        counter = Counter()
-        thread = threading.Thread(target=counter.add)
-        thread.start()
-        process = multiprocessing.get_context("fork").Process(target=counter.add)
-        process.start()
-        process.join()
-        thread.join()
+        process_beside_a_thread(lambda process: process.join())
 
     result = explored(test)
     assert result.failures[0].outcome.kind is OutcomeKind.DEADLOCK
@@ -161,15 +167,54 @@ def test_lock_that_is_taken_for_the_fork() -> None:
 
 
 def test_child_that_its_parent_does_not_wait_for_without_end() -> None:
+    assert not explored(lambda: process_beside_a_thread(end_if_late)).failures
+
+
+def end_if_late(process: Any) -> None:
+    process.join(timeout=0.2)
+    process.kill()
+    process.join()
+
+
+def test_child_that_was_ended_waits_for_nothing_any_more() -> None:
+    waited: list[tuple[bool, bool]] = []
+
+    def end(process: Any) -> None:
+        process.join(timeout=0.2)
+        before = ChildrenWait.for_ever()
+        end_if_late(process)
+        waited.append((before, ChildrenWait.for_ever()))
+
+    assert not explored(lambda: process_beside_a_thread(end)).failures
+    assert set(waited) == {(False, False), (True, False)}
+
+
+def test_failure_after_such_a_child_was_ended() -> None:
+    """At the end of the execution its process is not to be ended again: another may have its id."""
+
+    def end(process: Any) -> None:
+        process.join(timeout=0.2)
+        was_late = process.is_alive()
+        end_if_late(process)
+        assert not was_late
+
+    (failure,) = explored(lambda: process_beside_a_thread(end)).failures
+    assert failure.outcome.kind is OutcomeKind.ASSERTION
+    assert "waits for ever" not in failure.outcome.traceback
+
+
+def test_fork_that_the_system_refuses(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse() -> int:
+        raise BlockingIOError
+
     def test() -> None:
         counter = Counter()
         thread = threading.Thread(target=counter.add)
         thread.start()
-        process = multiprocessing.get_context("fork").Process(target=counter.add)
-        process.start()
-        process.join(timeout=0.2)
-        process.kill()
-        process.join()
+        with pytest.raises(BlockingIOError):
+            os.fork()
+        assert forks.InChild.fork is None
         thread.join()
 
-    assert not explored(test).failures
+    monkeypatch.setattr(processes, "_real_fork", refuse)
+    assert explored(test).verdict.kind is VerdictKind.HOLDS

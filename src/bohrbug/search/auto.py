@@ -247,7 +247,7 @@ class Auto(Dividing):
         """How many executions a systematic member takes in all, as far as that is known."""
         strategy = member.strategy
         if isinstance(strategy, Foreseeing):
-            # To begin in vain costs little; not to begin, a promise.
+            # To begin in vain costs little; not to begin would give a possible *holds* away.
             own = strategy.estimate_found()
         else:
             own = strategy.estimate if isinstance(strategy, Estimating) else None

@@ -42,6 +42,7 @@ _ENTRY = 256
 _ADDRESS = 8
 
 _real_kill, _real_waitpid = os.kill, os.waitpid
+_real_waitid: Any = getattr(os, "waitid", None)
 
 
 class _Copied(NamedTuple):
@@ -82,7 +83,11 @@ _said: mmap.mmap | None = None
 
 
 def about_to_fork(execution: Execution) -> None:
-    """The running task forks next: note which locks the others hold."""
+    """The running task forks next: note which locks the others hold.
+
+    Parameters:
+        execution: of the task.
+    """
     global _said
     if len(execution.all_tasks) == 1:
         return
@@ -105,9 +110,13 @@ def about_to_fork(execution: Execution) -> None:
     InChild.fork = _forks[-1]
 
 
-def forked(pid: int) -> None:
-    """In the parent: it has forked."""
-    if InChild.fork is not None:
+def forked(pid: int | None) -> None:
+    """In the parent: it has forked.
+
+    Parameters:
+        pid: of the child; ``None``: the system has refused.
+    """
+    if pid is not None and InChild.fork is not None:
         _children[pid] = InChild.fork
     InChild.fork = None
 
@@ -144,17 +153,30 @@ def _waited_for(fork: _Fork) -> _Copied | None:
     return fork.copied.get(int.from_bytes(address, sys.byteorder))
 
 
+def _is_alive(pid: int) -> bool:
+    """Whether a process is a child that has not ended; it may be gone, and another have its id."""
+    try:
+        return _real_waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None
+    except ChildProcessError:
+        return False
+
+
 def waits_for_ever(pid: int) -> bool:
-    """Whether a child waits for a lock that nobody can release there."""
+    """Whether a child waits for a lock that nobody can release there, and was not ended."""
     fork = _children.get(pid)
-    return fork is not None and _waited_for(fork) is not None
+    return (
+        fork is not None
+        and _real_waitid is not None
+        and _waited_for(fork) is not None
+        and _is_alive(pid)
+    )
 
 
 def waits_in_words() -> list[str]:
     """What children wait for that wait for ever, one sentence each."""
     found = []
-    for fork in _children.values():
-        copied = _waited_for(fork)
+    for pid, fork in _children.items():
+        copied = _waited_for(fork) if waits_for_ever(pid) else None
         if copied is None or _said is None:
             continue
         start = fork.entry + _ADDRESS

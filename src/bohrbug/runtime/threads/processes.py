@@ -299,12 +299,14 @@ if hasattr(os, "fork"):
             execution.perform(LAUNCH, state, place_of(_getframe(2)))
         about_to_fork(execution)
         task.inside += 1
+        pid = None
         try:
             pid = _real_fork()
         finally:
             task.inside -= 1
+            if pid != 0:
+                forked(pid)
         if pid:
-            forked(pid)
             child_started(execution, pid)
         return pid
 
