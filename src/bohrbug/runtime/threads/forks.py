@@ -16,7 +16,7 @@ import sys
 import threading
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from bohrbug.model.operation import TaskId
+from bohrbug.model.operation import Site, TaskId
 from bohrbug.model.site import site_of
 from bohrbug.paths import line_in_notes
 from bohrbug.runtime.threads.leftovers import forgotten_afterwards
@@ -36,7 +36,7 @@ LOCKS = frozenset({"Lock", "RLock"})
 MOST_CHILDREN = 256
 """Children of one execution that can tell."""
 
-_ENTRY = 256
+_ENTRY = 1024
 """Bytes for what one of them says: the address of the lock, and where the child stands."""
 
 _ADDRESS = 8
@@ -132,14 +132,27 @@ def about_to_wait(lock: Any, place: Any) -> None:
     # Another thread of the child could release it, if not the one that has taken it.
     if fork is None or _said is None or id(lock) not in fork.copied or len(threading._active) > 1:  # type: ignore[attr-defined]
         return
-    text = _where(place).encode("utf-8", "replace")[: _ENTRY - _ADDRESS]
+    site = site_of(place)
+    # To put it into words is for its parent, which may have to wait for this.
+    parts = () if site is None else (str(site.line), site.function, site.filename)
+    text = "\0".join(parts).encode("utf-8", "replace")[: _ENTRY - _ADDRESS]
     start = fork.entry + _ADDRESS
     _said[start : start + len(text)] = text
     _said[fork.entry : start] = id(lock).to_bytes(_ADDRESS, sys.byteorder)
 
 
-def _where(place: Any) -> str:
-    site = site_of(place)
+def _standing(fork: _Fork, said: mmap.mmap) -> Site | None:
+    """Where a child says that it waits."""
+    text = said[fork.entry + _ADDRESS : fork.entry + _ENTRY].rstrip(b"\0")
+    if not text:
+        return None
+    # What had no room is missing.
+    parts = text.decode("utf-8", "replace").split("\0", 2)
+    line, function, filename = (*parts, "", "")[:3]
+    return Site(filename, int(line), function)
+
+
+def _where(site: Site | None) -> str:
     if site is None:
         return "a place without a source"
     return f"{line_in_notes(site.filename, site.line)} in {site.function}"
@@ -179,13 +192,12 @@ def waits_in_words() -> list[str]:
         copied = _waited_for(fork) if waits_for_ever(pid) else None
         if copied is None or _said is None:
             continue
-        start = fork.entry + _ADDRESS
-        standing = _said[start : fork.entry + _ENTRY].rstrip(b"\0").decode("utf-8", "replace")
         state = copied.lock._state
         kind = "lock" if state is None else state.type
         found.append(
-            f"The child process that task {fork.task} has forked waits for ever, at {standing}, "
-            f"for a {kind} that task {copied.holder} had taken at {_where(copied.taken)} "
+            f"The child process that task {fork.task} has forked waits for ever, "
+            f"at {_where(_standing(fork, _said))}, for a {kind} that task {copied.holder} had "
+            f"taken at {_where(site_of(copied.taken))} "
             "when it was forked: nobody can release the child's copy."
         )
     return found
