@@ -26,7 +26,7 @@ MOST_OBJECTS = 10_000
 """Objects that are looked at; where there are more, some might change unseen."""
 
 _BYTES = frozenset({bytearray, array})
-_NOT_ENTERED = (ModuleType, CodeType, BuiltinFunctionType, FrameType)
+_NOT_ENTERED = (ModuleType, CodeType, FrameType)
 _OF_OTHERS = frozenset(
     {
         *("asyncio", "trio", "greenlet", "_thread", "threading", "bohrbug", "bohrbug_entry"),
@@ -112,6 +112,9 @@ def _entered(value: Any, kind: type, found: list[object]) -> Iterable[object]:
     if issubclass(kind, type):
         namespace = namespace_of(value)
         return () if is_of_library(namespace.get("__module__")) else namespace.values()
+    if kind is BuiltinFunctionType:
+        # A method is bound to what it works on, other functions to their module.
+        return (value.__self__,)
     if issubclass(kind, _NOT_ENTERED):
         return ()
     if _is_of_others(module_of(kind)):
@@ -134,8 +137,12 @@ def _entered(value: Any, kind: type, found: list[object]) -> Iterable[object]:
 
 
 def _named_in(code: CodeType, variables: dict[str, Any]) -> list[object]:
-    """The global variables that code names."""
-    return [variables[name] for name in code.co_names if name in variables]
+    """The global variables that code names, be they those of another module."""
+    found = [variables[name] for name in code.co_names if name in variables]
+    for module in [each for each in found if type(each) is ModuleType]:
+        if not is_of_library(module.__name__):
+            found += [vars(module)[name] for name in code.co_names if name in vars(module)]
+    return found
 
 
 def is_of_library(module: object) -> bool:
