@@ -11,14 +11,18 @@ PyObject *zero, *one, *nothing;
 Py_ssize_t time_slice, lonely_steps;
 
 static PyObject *operation_type, *progress_kinds, *write_kind;
-static Py_ssize_t spin_reads;
-static PyObject *text_switch, *text_effects, *text_name_variable, *after_signals;
+/* Looks in a row at which it is found out whether they are in vain, and after which they are taken
+ * to be. */
+static Py_ssize_t first_look, second_look, spin_reads;
+static PyObject *text_switch, *text_effects, *text_name_variable;
+static PyObject *text_looked_again, *after_signals;
 static PyObject *access_after_signals, *getcurrent, *switch_from;
 
 Slot execution_slots[] = {
     [ABORTING] = {"aborting", 0}, [ACCESS_LOG] = {"access_log", 0}, [ALIVE] = {"alive", 0},
-    [ALL_TASKS] = {"all_tasks", 0}, [ATOMIC] = {"atomic", 0}, [COLLECTING] = {"collecting", 0},
-    [CURRENT] = {"current", 0}, [DECIDER] = {"_decider", 0}, [DETECTOR] = {"detector", 0},
+    [ALL_TASKS] = {"all_tasks", 0}, [ATOMIC] = {"atomic", 0}, [BUSY_PLACES] = {"_busy_places", 0},
+    [COLLECTING] = {"collecting", 0}, [CURRENT] = {"current", 0}, [DECIDER] = {"_decider", 0},
+    [DETECTOR] = {"detector", 0},
     [FAIRNESS] = {"fairness", 0}, [IDLE_YIELDS] = {"_idle_yields", 0}, [LOOPS] = {"loops", 0},
     [LOOP_TASKS] = {"loop_tasks", 0}, [MINDS_GIL] = {"_minds_gil", 0},
     [NEXT_CHECK] = {"next_check", 0}, [NON_PREEMPTIVE] = {"_non_preemptive", 0},
@@ -218,7 +222,7 @@ decided(PyObject *self, PyObject *running)
     return PyObject_Vectorcall(execution_fast_paths[DECIDE].reference, arguments, 2, NULL);
 }
 
-/* Whether the running task has looked so often at a place that it is taken to spin. */
+/* The running task has looked at a place: Execution._count_look */
 static int
 count_look(PyObject *self, PyObject *looks, PyObject *place)
 {
@@ -229,13 +233,19 @@ count_look(PyObject *self, PyObject *looks, PyObject *place)
     Py_ssize_t looked = before == NULL ? 0 : PyLong_AsSsize_t(before);
     PyObject *after = PyErr_Occurred() ? NULL : PyLong_FromSsize_t(looked + 1);
     int result = after == NULL ? -1 : PyDict_SetItem(looks, key, after);
-    Py_DECREF(key);
-    Py_XDECREF(after);
-    if (result == 0 && looked + 1 >= spin_reads) {
+    looked++;
+    if (result == 0 && looked >= spin_reads) {
         PyDict_Clear(looks);
         SET_EXECUTION(SPINNING, Py_True);
+    } else if (result == 0 && (looked == first_look || looked == second_look) &&
+               (result = PySet_Contains(EXECUTION(BUSY_PLACES), key)) == 0) {
+        PyObject *noted = PyObject_CallMethodObjArgs(self, text_looked_again, key, after, NULL);
+        result = noted == NULL ? -1 : 0;
+        Py_XDECREF(noted);
     }
-    return result;
+    Py_DECREF(key);
+    Py_XDECREF(after);
+    return result < 0 ? -1 : 0;
 }
 
 /* trace.effects.append((step, task, container, is_write)) */
@@ -362,11 +372,11 @@ PyObject *
 use_execution(PyObject *Py_UNUSED(module), PyObject *arguments)
 {
     PyObject *execution, *task, *state, *table, *fairness, *kind;
-    if (!PyArg_ParseTuple(arguments, "OOOOOOOOOOOOOnnnOOOO", &execution, &task, &state, &table,
+    if (!PyArg_ParseTuple(arguments, "OOOOOOOOOOOOOnnnnnOOOO", &execution, &task, &state, &table,
                           &fairness, &kind, &holder, &operation_type, &task_killed, &progress_kinds,
                           &acquire_kind, &release_kind, &write_kind, &time_slice, &lonely_steps,
-                          &spin_reads, &after_signals, &access_after_signals, &getcurrent,
-                          &switch_from))
+                          &first_look, &second_look, &spin_reads, &after_signals,
+                          &access_after_signals, &getcurrent, &switch_from))
         return NULL;
     if (find_slots(execution, execution_slots) < 0 || find_slots(task, task_slots) < 0 ||
         find_slots(state, state_slots) < 0 || find_slots(table, table_slots) < 0 ||
@@ -387,6 +397,7 @@ use_execution(PyObject *Py_UNUSED(module), PyObject *arguments)
     text_switch = PyUnicode_InternFromString("switch");
     text_effects = PyUnicode_InternFromString("effects");
     text_name_variable = PyUnicode_InternFromString("_name_variable");
+    text_looked_again = PyUnicode_InternFromString("looked_again");
     if (PyErr_Occurred() || take_over(execution, execution_fast_paths) < 0 ||
         take_over(task, task_fast_paths) < 0)
         return NULL;

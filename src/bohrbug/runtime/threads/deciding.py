@@ -58,6 +58,7 @@ class Deciding:
     __slots__ = (
         "_decider",
         "_idle_yields",
+        "_in_vain",
         "_last_enabled",
         "_last_ids",
         "_late_firing",
@@ -136,9 +137,11 @@ class Deciding:
         # The options of the last step, which are usually those of the next one.
         self._last_enabled: list[Task] = []
         self._last_ids: tuple[str, ...] = ()
-        # Yields: the next step comes after one; the running task spins; in a row without progress.
+        # Yields: the next step comes after one; the running task spins, for certain; in a row
+        # without progress.
         self._yielding = False
         self._spinning = False
+        self._in_vain = False
         self._reads_clock = False
         self._idle_yields = 0
         # By task: its deadline, and how often the timeouts of others have fired since then.
@@ -277,8 +280,9 @@ class Deciding:
         """Whether the running task has to yield, because it spins or has used its time slice."""
         if self._spinning:
             self._spinning = False
-            reads_clock, self._reads_clock = self._reads_clock, False
-            if not (reads_clock or self.fairness.looked(running, standing_here())):
+            is_certain = self._reads_clock or self._in_vain
+            self._reads_clock = self._in_vain = False
+            if not (is_certain or self.fairness.looked(running, standing_here())):
                 return False
             if len(enabled) > 1:
                 self._note_spin()

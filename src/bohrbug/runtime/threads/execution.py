@@ -61,8 +61,10 @@ from bohrbug.runtime.threads.rewrite.tell import tells_breakers
 from bohrbug.runtime.threads.settings import Settings
 from bohrbug.runtime.threads.shared_test_state import SharedTestState
 from bohrbug.runtime.threads.task import ANNOUNCING, JOINED, Task, TaskKilled, TimeoutPolicy
+from bohrbug.runtime.threads.vain_looks import LOOKS, Surroundings, surroundings
 
 _new_operation = tuple.__new__
+_SURROUNDINGS = "surroundings"
 
 IN_C = frozenset({"Lock", "RLock", "SimpleQueue", "choice"})
 """Types of resources whose operations the interpreter executes without checking the GIL."""
@@ -99,6 +101,7 @@ class Execution(Deciding):
 
     __slots__ = (
         "__weakref__",
+        "_busy_places",
         "_ends",
         "_minds_gil",
         "_namespaces",
@@ -152,6 +155,8 @@ class Execution(Deciding):
         self.original: Callable[[CodeType], CodeType] = shared.original
         self.looks_apart = shared.looks_apart
         self._variables: dict[int, Names] = {}
+        # Where a task that looks does more than that, for all that can be told.
+        self._busy_places: set[Any] = set()
         self._ends = Ends(self.root.id, self.rows)
         # Where attributes of primitives are read, by identity: see Inspecting.
         self.inspected: dict[int, Place] = {}
@@ -442,12 +447,7 @@ class Execution(Deciding):
                 task.looks.clear()
             self._idle_yields = 0
         else:
-            counts = task.looks
-            key = id(place)
-            count = counts[key] = counts.get(key, 0) + 1
-            if count >= SPIN_READS:
-                counts.clear()
-                self._spinning = True
+            self._count_look(id(place))
         return False
 
     def _offer_collection(self, place: Any) -> None:
@@ -506,12 +506,36 @@ class Execution(Deciding):
 
     def observe(self, state: ResourceState, place: Any) -> None:
         """The running task only reads; if it does so again and again, it spins."""
-        counts = self.current.looks
-        key = (state.id, place)
-        count = counts[key] = counts.get(key, 0) + 1
+        self._count_look((state.id, place))
+
+    def _count_look(self, key: Any) -> None:
+        looks = self.current.looks
+        count = looks[key] = looks.get(key, 0) + 1
         if count >= SPIN_READS:
-            counts.clear()
+            looks.clear()
             self._spinning = True
+        elif count in LOOKS and key not in self._busy_places:
+            self.looked_again(key, count)
+
+    def looked_again(self, key: Any, count: int) -> None:
+        """The running task has changed nothing since it first looked somewhere: is that in vain?
+
+        Parameters:
+            key: of the place at which it looks.
+            count: how often it has by now, one of :data:`.LOOKS`.
+        """
+        looks: dict[Any, Any] = self.current.looks
+        if count == LOOKS[0]:
+            found = surroundings(self.clock.now)
+            if found is None:
+                self._busy_places.add(key)
+            else:
+                looks[_SURROUNDINGS, key] = found
+            return
+        before: Surroundings | None = looks.pop((_SURROUNDINGS, key), None)
+        if before is not None and before.are_the_same(self.clock.read_since):
+            looks.clear()
+            self._spinning = self._in_vain = True
 
     def spins(self) -> None:
         """The running task waits for the clock: it yields at its next scheduling point."""
@@ -575,6 +599,7 @@ if native is not None:
         WRITE,
         TIME_SLICE,
         LONELY_STEPS,
+        *LOOKS,
         SPIN_READS,
         after_signals,
         access_after_signals,

@@ -39,6 +39,15 @@ def statements_around(code: CodeType, line: int) -> Iterator[ast.stmt]:
                 return
 
 
+def lambdas_of(code: CodeType) -> list[ast.Lambda]:
+    """The ``lambda`` expressions that begin on the line of a code object, which is one of them."""
+    return [
+        node
+        for node in ast.walk(_tree_of(code.co_filename))
+        if isinstance(node, ast.Lambda) and node.lineno == code.co_firstlineno
+    ]
+
+
 @lru_cache(maxsize=256)
 def loops_around(code: CodeType, line: int) -> tuple[Loop, ...]:
     """The loops of a function around one of its lines, the outermost first.
