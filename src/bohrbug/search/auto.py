@@ -14,6 +14,7 @@ from bohrbug.search.divisible import Dividing, State, StateError, is_divisible
 from bohrbug.search.estimates import Estimate, TreeProbes, share_in_words
 from bohrbug.search.novelty import Novelty, pair_from_json
 from bohrbug.search.portfolio import Member, Rotation
+from bohrbug.search.recapture import Recapture
 from bohrbug.search.strategy import (
     Bounding,
     Estimating,
@@ -133,6 +134,7 @@ class Auto(Dividing):
         # Each of those that can't complete goes a part of its way.
         self._unreachable = Rotation(self._systematic)
         self._novelty = Novelty()
+        self._recapture = Recapture()
         self._probes = TreeProbes()
         self._has_first = False
         self._plan: Plan | None = None
@@ -256,9 +258,12 @@ class Auto(Dividing):
             # The classes met at random are a second opinion, and both tend to be too low.
             classes = self._novelty.classes.estimate()
             if classes is not None:
+                # What one corner of a tree looks like may be too high by far.
                 if self._knows_many() and member.executions < classes.high:
-                    # What one corner of a tree looks like may be too high by far.
                     size = min(size, classes.high)
+                recaptured = self._recapture.size(member.executions, self._novelty.classes.met)
+                if recaptured is not None:
+                    size = min(size, recaptured)
                 size = max(size, classes.size)
         return size
 
@@ -293,9 +298,12 @@ class Auto(Dividing):
             self._rotation.reward(member, self._novelty.of(trace, has_new_pair))
         else:
             member.executions += 1
+            if member is self._systematic[0]:
+                self._recapture.add(self._novelty.class_of(trace), member.executions)
 
     def _share_the_first(self, trace: Trace) -> None:
         """Every member that would begin without preemptions has done so."""
+        self._recapture.add(self._novelty.class_of(trace), 0)
         for member in self._members:
             if member.strategy.next_plan() == Plan():
                 member.strategy.observe(trace)
@@ -425,6 +433,7 @@ class Auto(Dividing):
             "members": [[member.divisible.state(), member.to_json()] for member in self._members],
             "current": self._members.index(self._member),
             "novelty": self._novelty.to_json(),
+            "recapture": self._recapture.to_json(),
             "probes": self._probes.to_json(),
             "has_first": self._has_first,
             "executions": self._executions,
@@ -449,6 +458,7 @@ class Auto(Dividing):
             member.merge(figures)
         self._member = self._members[state["current"]]
         self._novelty.merge(state["novelty"])
+        self._recapture.merge(state["recapture"])
         for weight in state["probes"]:
             self._probes.add_weight(weight)
         self._has_first = state["has_first"]
@@ -515,6 +525,7 @@ class Auto(Dividing):
             Piece.from_json(state),
             self._member,
             self._member in self._randomised,
+            self._member is self._systematic[0],
             self._novelty,
             self._pupil,
         )
@@ -541,7 +552,11 @@ class Auto(Dividing):
             is_new = self._novelty.add_pairs([pair_from_json(pair) for pair in pairs])
             if is_new:
                 self._new_at = self._executions
-            if known_by is not None:
+            if known_by is None:
+                continue
+            if member in self._systematic:
+                self._recapture.add(known_by, member.executions)
+            else:
                 self._rotation.reward(member, self._novelty.count(known_by, is_new))
         self._owed += made * self._systematic_share(self._within_reach())
         for weight in state["weights"]:

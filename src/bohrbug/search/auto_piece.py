@@ -24,8 +24,8 @@ class Piece:
         member: its number.
         charged: executions that the member was charged with when the piece was handed out.
         made: executions.
-        seen: of each execution its class, if it was drawn at random, and the conflict pairs that
-            were new to the process.
+        seen: of each execution its class, if it was drawn at random or is to be compared with
+            those that were, and the conflict pairs that were new to the process.
         weights: of random walks, for the number of schedules.
         lessons: see :class:`~bohrbug.search.strategy.Taught`.
         tasks, steps: the most that an execution had.
@@ -77,6 +77,7 @@ class PieceWork:
         piece: the piece.
         member: that it is of.
         is_random: whether that is a randomised one.
+        is_compared: or the one whose classes are compared with those met at random.
         novelty: what the worker has seen, in this piece and those before.
         pupil: learns from all executions of the worker, whichever member has planned them.
     """
@@ -86,6 +87,7 @@ class PieceWork:
         piece: Piece,
         member: Member,
         is_random: bool,
+        is_compared: bool,
         novelty: Novelty,
         pupil: SelectivelyUniform,
     ) -> None:
@@ -95,6 +97,7 @@ class PieceWork:
         # Asked once, as whether a class follows a protocol takes long to find out.
         self._foresighted = strategy if isinstance(strategy, Foresighted) else None
         self._is_random = is_random
+        self._tells_class = is_random or is_compared
         self._novelty = novelty
         self._pupil = pupil
 
@@ -113,12 +116,12 @@ class PieceWork:
         piece = self._piece
         piece.made += 1
         self._learn(trace)
-        is_random = self._is_random
+        tells_class = self._tells_class
         pairs = [pair_to_json(pair) for pair in self._novelty.new_pairs(trace)]
-        if is_random or pairs:
-            piece.seen.append([self._novelty.class_of(trace) if is_random else None, pairs])
+        if tells_class or pairs:
+            piece.seen.append([self._novelty.class_of(trace) if tells_class else None, pairs])
         plan = trace.plan
-        if is_random and not plan.prefix and isinstance(plan.policy, UniformRandom):
+        if self._is_random and not plan.prefix and isinstance(plan.policy, UniformRandom):
             piece.weights.append(log_weight(trace))
 
     def _learn(self, trace: Trace) -> None:

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
 from bohrbug.model.plan import UniformRandom
@@ -239,6 +239,11 @@ class ClassCounts:
         self._times = Counter(dict(zip(*data, strict=True)))
         self._often = Counter(self._times.values())
         self.samples = sum(data[1])
+
+    @property
+    def met(self) -> Collection[int]:
+        """The hashes of the classes seen."""
+        return self._times.keys()
 
     @property
     def distinct(self) -> int:
