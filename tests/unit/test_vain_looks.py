@@ -11,6 +11,7 @@ import sys
 import threading
 import time
 import types
+import unittest
 from collections.abc import Callable, Iterator
 
 import pytest
@@ -350,6 +351,18 @@ def by_a_call_before_it_goes_on(flag: Flag, tries: Counting) -> None:
             continue
 
 
+def by_a_branch_that_seems_to_leave(flag: Flag, tries: Counting) -> None:
+    sys.stdin = io.StringIO("x" * TRIES)
+    try:
+        while not flag.is_set():
+            if flag is not None:
+                if sys.stdin.read(1):
+                    continue
+                raise AssertionError("gives up")
+    finally:
+        sys.stdin = sys.__stdin__
+
+
 def by_the_number_of_lists(flag: Flag, tries: Counting) -> None:
     made = 0
     while not flag.is_set():
@@ -366,6 +379,7 @@ WAYS = [
     by_a_method,
     by_a_call,
     by_a_call_before_it_goes_on,
+    by_a_branch_that_seems_to_leave,
     by_the_number_of_lists,
 ]
 
@@ -392,6 +406,14 @@ def by_a_map(flag: Flag) -> None:
     assert flag.is_set()
 
 
+def by_a_suite(flag: Flag) -> None:
+    def run(_: object) -> None:
+        looks_once(flag)
+
+    unittest.TestSuite([run] * TRIES).run(unittest.TestResult())
+    assert flag.is_set()
+
+
 def in_a_list(flag: Flag) -> None:
     [looks_once(each) for each in [flag] * TRIES]
     assert flag.is_set()
@@ -405,7 +427,9 @@ def in_rounds_over_the_same(flag: Flag) -> None:
     assert flag.is_set()
 
 
-@pytest.mark.parametrize("way", [again_and_again, by_a_map, in_a_list, in_rounds_over_the_same])
+@pytest.mark.parametrize(
+    "way", [again_and_again, by_a_map, by_a_suite, in_a_list, in_rounds_over_the_same]
+)
 def test_loops_that_are_come_to_again_are_not_one(way: Callable[[Flag], None]) -> None:
     """As many looks at one place, but the last of them is the last one: others need not run."""
     assert found(way) is VerdictKind.FAILED

@@ -35,6 +35,9 @@ LOOKS = (2, 3)
 """Looks at one place, with nothing changed by the task in between, at which is found out what it
 can reach: if that is equal at both, all further ones are in vain."""
 
+MOST_OBJECTS = 1_000
+"""Objects that are looked at each time; they take a millisecond."""
+
 _BUILTINS = frozenset({"abs", "all", "any", "bool", "isinstance", "len", "max", "min", "sum"})
 """Functions that change nothing, whatever they are given, but iterators."""
 
@@ -50,6 +53,7 @@ _EXPRESSIONS = (
     *(ast.expr_context, ast.unaryop, ast.boolop, ast.operator, ast.cmpop),
 )
 _LEAVING = (ast.Break, ast.Return, ast.Raise)
+_OWN = "bohrbug."
 
 
 class Surroundings(NamedTuple):
@@ -87,9 +91,9 @@ def _contents() -> Contents | None:
     frames = list(frames_around(sys._getframe()))
     if not frames or not _only_looks(frames[0]):
         return None
-    if not all(_calls(outer, inner.f_code) for inner, outer in pairwise(frames)):
+    if not all(_calls(outer, inner) for inner, outer in pairwise(frames)):
         return None
-    contents = within_reach(frames)
+    contents = within_reach(frames, MOST_OBJECTS)
     if contents is None or any(map(_hides_its_state, contents)):
         return None
     return contents
@@ -128,7 +132,7 @@ def _parts_of_round(test: ast.expr, body: list[ast.stmt]) -> Iterator[ast.AST]:
     for statement in body:
         if isinstance(statement, ast.If):
             for branch in (statement.body, statement.orelse):
-                if branch and isinstance(branch[-1], _LEAVING):
+                if branch and isinstance(branch[-1], _LEAVING) and not _goes_on(branch):
                     # Whatever it does, it does once.
                     continue
                 yield from _parts_of_round(statement.test, branch)
@@ -136,6 +140,11 @@ def _parts_of_round(test: ast.expr, body: list[ast.stmt]) -> Iterator[ast.AST]:
             yield statement.value
         elif not isinstance(statement, (ast.Pass, ast.Continue, *_LEAVING)):
             yield statement
+
+
+def _goes_on(branch: list[ast.stmt]) -> bool:
+    """Whether there may be another round after all."""
+    return any(isinstance(node, ast.Continue) for each in branch for node in ast.walk(each))
 
 
 def _nodes(part: ast.AST) -> Iterator[ast.AST]:
@@ -163,13 +172,18 @@ def _is_look(node: ast.AST, called: set[str]) -> bool:
     return isinstance(node.func, ast.Attribute) and node.func.attr in _METHODS and not node.args
 
 
-def _calls(frame: FrameType, code: CodeType) -> bool:
-    """Whether a frame calls a function itself, and its variables tell one call from the next."""
-    names = _called_by(frame.f_code, frame.f_lineno or 0)
+def _calls(frame: FrameType, inner: FrameType) -> bool:
+    """Whether a frame itself has called another, and its variables tell one call from the next."""
+    caller = inner.f_back
+    while caller is not None and str(caller.f_globals.get("__name__")).startswith(_OWN):
+        caller = caller.f_back
+    if caller is not frame:
+        return False
+    code, names = inner.f_code, _called_by(frame.f_code, frame.f_lineno or 0)
     if code.co_name in names:
         return True
-    local = local_variables(frame)
-    called = [local.get(name, frame.f_globals.get(name)) for name in names]
+    own = local_variables(frame)
+    called = [own.get(name, frame.f_globals.get(name)) for name in names]
     return any(type(each) is FunctionType and each.__code__ is code for each in called)
 
 

@@ -37,11 +37,12 @@ _OF_OTHERS = frozenset(
 they refer to changes as time passes."""
 
 
-def within_reach(frames: Iterable[FrameType]) -> Contents | None:
+def within_reach(frames: Iterable[FrameType], most: int = MOST_OBJECTS) -> Contents | None:
     """What the values are that can be reached from some frames.
 
     Parameters:
         frames: of one task, those of the program and of libraries, the innermost first.
+        most: objects that are looked at.
 
     Returns:
         ``None``: there is too much, or a loop goes round a number of times that no value shows.
@@ -58,7 +59,7 @@ def within_reach(frames: Iterable[FrameType]) -> Contents | None:
         if not is_of_module(frame):
             roots += local_variables(frame).values()
         roots += _named_in(frame.f_code, frame.f_globals)
-    return None if not _walk(roots, found) else tuple(found)
+    return None if not _walk(roots, found, most) else tuple(found)
 
 
 def frames_around(frame: FrameType | None) -> Iterator[FrameType]:
@@ -74,7 +75,7 @@ def frames_around(frame: FrameType | None) -> Iterator[FrameType]:
         frame = frame.f_back
 
 
-def _walk(roots: list[object], found: list[object]) -> bool:
+def _walk(roots: list[object], found: list[object], most: int) -> bool:
     """Add what is reached; false if it is too much."""
     seen: set[int] = set()
     waiting = roots
@@ -88,7 +89,7 @@ def _walk(roots: list[object], found: list[object]) -> bool:
             if id(value) in seen:
                 continue
             seen.add(id(value))
-            if len(seen) > MOST_OBJECTS:
+            if len(seen) > most:
                 return False
             found.append(kind)
             following += _entered(value, kind, found)
