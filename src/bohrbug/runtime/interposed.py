@@ -197,6 +197,8 @@ ROWS = (
     Row("logging:StreamHandler", control="emit"),
     Row("multiprocessing.dummy", control="weakref"),
     Row("sys", control="_current_frames unraisablehook"),
+    Row("sys:monitoring", control="use_tool_id@3.12 get_tool@3.12 free_tool_id@3.12"),
+    Row("sys:monitoring", control="register_callback@3.12"),
     Row("abc", control="update_abstractmethods"),
     Row("ctypes:pythonapi", control="PyThreadState_SetAsyncExc"),
 )
@@ -207,7 +209,7 @@ PRIMITIVES = (
     *("timing", "entropy", "futures", "sets_of_futures", "begun_together", "hashing"),
     *("identities", "quiet_sets"),
     *("imports", "made_code", "log_records", "looking", "keyboard", "os_names", "interpreters"),
-    *("library_callbacks", "exiting", "sent_exceptions"),
+    *("library_callbacks", "exiting", "sent_exceptions", "tool_ids"),
 )
 """Modules of ``runtime.threads`` that replace something, in the order of their installation."""
 

@@ -19,6 +19,10 @@ _PRIMITIVES = (threading.__file__,)
 
 _HEADER = "Traceback (most recent call last):\n"
 
+# From Python 3.15 on, what colours tracebacks is loaded with the first one that is printed. While a
+# test is executed, that would count as code of the test, and be found only after the first failure.
+traceback.StackSummary.from_list([(__file__, 1, "", "")]).format()
+
 _OF_VALUES = (NameError, AttributeError, ImportError)
 """What Python says of these depends on values in their frames, too."""
 

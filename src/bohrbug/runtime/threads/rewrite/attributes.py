@@ -254,7 +254,7 @@ if sys.version_info >= (3, 12):
     COMPUTED_BY_C["__bound__"] = COMPUTED_BY_C["__constraints__"] = (typing.TypeVar,)
     COMPUTED_BY_C["__default__"] = (typing.TypeVar, typing.ParamSpec, typing.TypeVarTuple)
 if _ARE_ANNOTATIONS_COMPUTED:
-    COMPUTED_BY_C["__annotations__"] = (FunctionType,)
+    COMPUTED_BY_C["__annotations__"] = (FunctionType, classmethod, staticmethod)
 
 
 STREAM: type = io.IOBase.__mro__[1]
@@ -397,6 +397,8 @@ def _may_be_exchanged(class_: type, name: str, method: Any) -> bool:
 
 def raw_read_kind(class_: type, name: str) -> str:
     """What reading the attribute is, not minding a ``__getattribute__`` written in Python."""
+    if name == "__annotations__" and _ARE_ANNOTATIONS_COMPUTED and class_ is ModuleType:
+        return COMPUTED
     if issubclass(class_, ModuleType):
         return MODULE
     if class_ in PROXIES:

@@ -527,6 +527,7 @@ _METHODS: dict[type, dict[str, Effect]] = {
         "__setstate__": Effect(WRITE),
         **dict.fromkeys(("__str__", "__repr__"), Effect(NOTHING, by_value=True)),
     },
+    types.SimpleNamespace: {"__replace__": Effect(READ)},
     types.MappingProxyType: _methods(types.MappingProxyType, reads="get items keys values copy"),
     **{
         part: _methods(part, writes="update setdefault pop", reads="get keys values items copy")

@@ -32,7 +32,7 @@ LEAVES = frozenset(
 """Classes whose objects lead to nothing that changes, and call nothing of the program."""
 
 _PLAIN = frozenset({list, dict, set, tuple, frozenset, collections.deque})
-_TRANSPARENT = (tuple, frozenset)
+_TRANSPARENT = families.UNCHANGING
 _HOLDING = (list, dict, set, collections.deque, types.SimpleNamespace, *families.VIEWS)
 
 

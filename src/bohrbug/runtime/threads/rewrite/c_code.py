@@ -11,7 +11,7 @@ from __future__ import annotations
 import copyreg
 import sys
 from collections.abc import Callable, Iterable
-from types import BuiltinFunctionType, FunctionType, GenericAlias, MethodType, ModuleType
+from types import BuiltinFunctionType, FunctionType, GeneratorType, GenericAlias, MethodType, ModuleType
 from typing import Any
 
 from bohrbug.accelerator import native, with_fast_path
@@ -193,7 +193,9 @@ def call_star(callable_: Any, arguments: Any, place: Place) -> None:
 def _call_with_items(callable_: Any, items: Any, place: Place) -> None:
     again = iteration.consume_in_any_order(items, place)
     if CALLED[type(callable_)]:
-        call(callable_, tuple(items) if type(items) is list else (), place)
+        # Of generators it is told below what they give.
+        known = None if type(items) is GeneratorType else item_functions.items_of(items)
+        call(callable_, tuple(known or ()), place)
         calling = Collecting(lambda values, place: call(callable_, values, place))
         halfway.begin_if_any([again], given_back.by_call([items], [calling]))
 

@@ -18,6 +18,11 @@ from typing import Any
 
 MISSING = object()
 
+FROZEN_DICTS: tuple[type, ...] = tuple(
+    vars(builtins)[name] for name in ("frozendict",) if name in vars(builtins)
+)
+"""The class ``frozendict``, which Python 3.15 has: made once, and never changed."""
+
 # A test may put something else in the place of the builtin.
 _length = len
 

@@ -24,6 +24,27 @@ _TOOLS = (4, 3, 5)
 
 _monitoring: Any = getattr(sys, "monitoring", None)
 
+# A program finds others in their place, see :mod:`bohrbug.runtime.threads.tool_ids`.
+_real_get_tool: Any = getattr(_monitoring, "get_tool", None)
+_real_use_tool_id: Any = getattr(_monitoring, "use_tool_id", None)
+_real_free_tool_id: Any = getattr(_monitoring, "free_tool_id", None)
+_real_register_callback: Any = getattr(_monitoring, "register_callback", None)
+
+_entered: list[Discovery] = []
+"""Those that are entered."""
+
+
+def has_tool(tool: object) -> bool:
+    """Whether an id of ``sys.monitoring`` is used by us."""
+    return any(discovery.tool == tool for discovery in _entered)
+
+
+def give_way(tool: object) -> None:
+    """A program is about to use an id of ``sys.monitoring``: whoever of us has it takes another."""
+    for discovery in _entered:
+        if discovery.tool == tool:
+            discovery.change_tool()
+
 
 def _itself(code: CodeType) -> CodeType:
     return code
@@ -40,6 +61,7 @@ class Discovery:
 
     Attributes:
         is_entered: within it.
+        tool: its id for ``sys.monitoring``, if that tells it.
     """
 
     def __init__(
@@ -54,7 +76,7 @@ class Discovery:
         self.is_entered = False
         self._noticed: set[int] = set()
         self._has_noticed = False
-        self._tool: int | None = None
+        self.tool: int | None = None
         self._is_evaluating = False
         self._earlier_profiler: Any = None
 
@@ -113,7 +135,7 @@ class Discovery:
         self._tell_all_again()
 
     def _tell_all_again(self) -> None:
-        if self._tool is not None:
+        if self.tool is not None:
             _monitoring.restart_events()
         elif self._is_evaluating:
             native.tell_first_calls(self._started)
@@ -137,11 +159,12 @@ class Discovery:
 
     def __exit__(self, *exc_info: object) -> None:
         self.is_entered = False
-        if self._tool is not None:
-            _monitoring.set_events(self._tool, 0)
-            _monitoring.register_callback(self._tool, _monitoring.events.PY_START, None)
-            _monitoring.free_tool_id(self._tool)
-            self._tool = None
+        if self.tool is not None:
+            _monitoring.set_events(self.tool, 0)
+            _real_register_callback(self.tool, _monitoring.events.PY_START, None)
+            _real_free_tool_id(self.tool)
+            self.tool = None
+            _entered.remove(self)
         elif self._is_evaluating:
             native.listen_to_first_calls(False)
             native.tell_first_calls(None)
@@ -176,20 +199,30 @@ class Discovery:
 
     if sys.version_info >= (3, 12):
 
-        def _monitor(self) -> bool:
+        def _monitor(self, tool: int | None = None) -> bool:
             monitoring = sys.monitoring
-            for tool in _TOOLS:
-                if monitoring.get_tool(tool) is None:
-                    break
-            else:
+            tool = self._free_tool() if tool is None else tool
+            if tool is None:
                 return False
-            monitoring.use_tool_id(tool, "bohrbug")
-            self._tool = tool
-            monitoring.register_callback(tool, monitoring.events.PY_START, self._started)
+            _real_use_tool_id(tool, "bohrbug")
+            self.tool = tool
+            _entered.append(self)
+            _real_register_callback(tool, monitoring.events.PY_START, self._started)
             monitoring.set_events(tool, monitoring.events.PY_START)
             # Events that an earlier discovery has disabled.
             monitoring.restart_events()
             return True
+
+        def _free_tool(self) -> int | None:
+            free = (tool for tool in _TOOLS if _real_get_tool(tool) is None)
+            return next(free, None)
+
+        def change_tool(self) -> None:
+            """Have another id from now on, if one is free."""
+            other = self._free_tool()
+            if other is not None:
+                self.__exit__()
+                self.is_entered = self._monitor(other)
 
         def _started(self, code: CodeType, offset: int) -> Any:
             is_enough = self._is_enough(code, sys._getframe(1).f_globals)
@@ -199,6 +232,9 @@ class Discovery:
 
         def _monitor(self) -> bool:
             return False
+
+        def change_tool(self) -> None:
+            """There are no tools."""
 
         def _started(self, code: CodeType, namespace: dict[str, Any]) -> bool:
             # Such as an audit hook of the program, which is called for what our own code does,

@@ -8,6 +8,7 @@ import collections
 import contextvars
 import decimal
 import mmap
+import sys
 import types
 from types import GetSetDescriptorType, MemberDescriptorType
 from typing import Any
@@ -16,6 +17,7 @@ from bohrbug.runtime.threads.rewrite import handles
 from bohrbug.runtime.threads.rewrite.attributes import depends_on_special_methods
 from bohrbug.runtime.threads.rewrite.classes import (
     FOREIGN,
+    FROZEN_DICTS,
     MISSING,
     is_written_in_c,
     look_up,
@@ -48,6 +50,18 @@ DICT_VIEWS: tuple[type, ...] = tuple(
 )
 VIEWS = frozenset({*DICT_VIEWS, types.MappingProxyType})
 """They show what is in a dict, which stands for them."""
+
+
+
+if sys.version_info >= (3, 14):
+    from string.templatelib import Interpolation, Template
+
+    _OF_TEMPLATES: tuple[type, ...] = (Template, Interpolation)
+else:
+    _OF_TEMPLATES = ()
+
+UNCHANGING: tuple[type, ...] = (tuple, frozenset, *FROZEN_DICTS, *_OF_TEMPLATES)
+"""Classes whose objects hold others, always the same: only what lies in them may change."""
 
 _FAMILIES: dict[type, str] = {
     dict: MAPPING,

@@ -20,11 +20,12 @@ import itertools
 import operator
 import os
 import sys
+import types
 from collections.abc import Callable
 from types import BuiltinFunctionType, ModuleType
 from typing import Any
 
-from bohrbug.runtime.threads.rewrite.classes import InC
+from bohrbug.runtime.threads.rewrite.classes import FROZEN_DICTS, InC
 from bohrbug.runtime.threads.rewrite.effects import (
     ASK_FOR_LENGTH,
     ASK_INTERPRETER,
@@ -86,10 +87,10 @@ CONSTRUCTORS: dict[type, int] = {
     # It asks how long what it goes through is.
     reversed: 0,
     **dict.fromkeys((itertools.combinations, itertools.combinations_with_replacement), 0),
+    types.SimpleNamespace: 0,
     **dict.fromkeys((collections.defaultdict, array.array), 1),
     **dict.fromkeys((ExceptionGroup, BaseExceptionGroup), 1),
-    # Made once, and never changed.
-    **{vars(builtins)[name]: 0 for name in ("frozendict",) if name in vars(builtins)},
+    **dict.fromkeys(FROZEN_DICTS, 0),
 }
 """Classes whose constructors read all items of their arguments from this position on."""
 
@@ -103,7 +104,9 @@ def reads_items(class_: type) -> bool:
     return MADE_AS[class_] in CONSTRUCTORS
 
 
-MADE_OF_PAIRS = frozenset({dict, collections.OrderedDict, collections.defaultdict})
+MADE_OF_PAIRS = frozenset(
+    {dict, collections.OrderedDict, collections.defaultdict, types.SimpleNamespace}
+)
 """Classes whose constructors may be given pairs, and read these, too."""
 
 

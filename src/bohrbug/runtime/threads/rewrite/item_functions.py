@@ -20,7 +20,7 @@ from typing import Any
 from bohrbug.runtime.threads.local_variables import local_variables
 from bohrbug.runtime.threads.rewrite import builtins_table as table
 from bohrbug.runtime.threads.rewrite import families, functions_table, partials, unknown
-from bohrbug.runtime.threads.rewrite.classes import instance_dict, look_up, names
+from bohrbug.runtime.threads.rewrite.classes import FROZEN_DICTS, instance_dict, look_up, names
 from bohrbug.runtime.threads.rewrite.place import Place
 
 MOST_ITEMS = 1_000
@@ -28,7 +28,9 @@ MOST_ITEMS = 1_000
 
 Arguments = tuple[Any, ...]
 
-_CONTAINERS = frozenset({list, tuple, dict, set, frozenset, collections.deque, range, str, bytes})
+_CONTAINERS = frozenset(
+    {list, tuple, dict, set, frozenset, collections.deque, range, str, bytes, *FROZEN_DICTS}
+)
 _INDEXED = (list, tuple, range, str, bytes, collections.deque)
 _SPREADING = frozenset({itertools.starmap})
 _FOLDING = frozenset({itertools.accumulate})

@@ -51,7 +51,7 @@ READING_MODULES = names(
 
 HARMLESS_MODULES = names(
     # They look at the interpreter, and take objects as they are.
-    "builtins sys gc _abc _ast _imp _functools _collections itertools _opcode _symtable"
+    "builtins sys sys.monitoring gc _abc _ast _imp _functools _collections itertools _opcode _symtable"
     " _typing _types _tokenize _tracemalloc _remote_debugging _warnings _weakref _stat _sre"
     " errno faulthandler atexit readline _uuid _datetime _zoneinfo _ctypes _lsprof"
     " _suggestions _sysconfig"
@@ -78,8 +78,31 @@ _STATES = {
     ),
     "sys": (
         ("the recursion limit", "setrecursionlimit", "", "getrecursionlimit"),
+        ("whether imports are lazy", "set_lazy_imports", "", "get_lazy_imports"),
+        (
+            "the filter of lazy imports",
+            "set_lazy_imports_filter",
+            "",
+            "get_lazy_imports_filter",
+        ),
+        ("the flags for loading libraries", "setdlopenflags", "", "getdlopenflags"),
+        (
+            "the trampoline for profilers",
+            "activate_stack_trampoline deactivate_stack_trampoline",
+            "",
+            "is_stack_trampoline_active",
+        ),
         ("the switch interval", "setswitchinterval", "", "getswitchinterval"),
         ("the limit of digits", "set_int_max_str_digits", "", "get_int_max_str_digits"),
+    ),
+    "sys.monitoring": (
+        ("the tools of sys.monitoring", "use_tool_id free_tool_id clear_tool_id", "", "get_tool"),
+        (
+            "the events of sys.monitoring",
+            "set_events set_local_events register_callback restart_events",
+            "",
+            "get_events get_local_events",
+        ),
     ),
     "resource": (("the limits of resources", "setrlimit", "prlimit", "getrlimit"),),
     "_socket": (("sockets' default timeout", "setdefaulttimeout", "", "getdefaulttimeout"),),
@@ -93,15 +116,37 @@ _STATES = {
     "atexit": (
         ("what is called at exit", "register unregister _clear _run_exitfuncs", "", "_ncallbacks"),
     ),
-    # Channels and queues of other interpreters; whichever it is.
-    "_interpqueues": (("queues between interpreters", "put get", "", "is_full get_count"),),
-    "_interpchannels": (("channels between interpreters", "send recv close", "", "get_count"),),
+    # Which other interpreters there are; their channels and queues, whichever it is.
+    "_interpreters": (
+        (
+            "the interpreters that there are",
+            "create destroy incref decref set___main___attrs",
+            "",
+            "list_all is_running get_config whence",
+        ),
+    ),
+    "_interpqueues": (
+        (
+            "queues between interpreters",
+            "put get create destroy bind release",
+            "",
+            "is_full get_count list_all",
+        ),
+    ),
+    "_interpchannels": (
+        (
+            "channels between interpreters",
+            "send send_buffer recv close create destroy release",
+            "",
+            "get_count get_info list_all list_interpreters",
+        ),
+    ),
     "_thread": (("the stack size of threads", "", "stack_size", ""),),
     "faulthandler": (("the fault handler", "enable disable", "", "is_enabled"),),
     "_tracemalloc": (("tracing of memory", "start stop clear_traces", "", "is_tracing"),),
     "time": (("the time zone", "tzset", "", "mktime"),),
     "_signal": (("signal handlers", "signal", "", "getsignal"),),
-    "_codecs": (("the handlers of codecs", "register_error", "", "lookup_error"),),
+    "_codecs": (("the handlers of codecs", "register_error _unregister_error", "", "lookup_error"),),
     "_locale": (("the locale", "", "setlocale", "localeconv strcoll strxfrm"),),
 }
 """State of the process by module: how reports call it, and the functions that change it, that

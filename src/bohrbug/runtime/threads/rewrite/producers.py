@@ -66,7 +66,7 @@ def stack_producers(
     return states[: len(instructions)]
 
 
-_PUSHES_NOTHING = frozenset(
+PUSHES_NOTHING = frozenset(
     op
     for op, name in enumerate(dis.opname)
     if name.startswith(("STORE_", "DELETE_", "POP_", "RETURN_", "JUMP", "END_", "COPY_FREE"))
@@ -74,9 +74,12 @@ _PUSHES_NOTHING = frozenset(
     in (
         *("LIST_APPEND", "SET_ADD", "MAP_ADD", "LIST_EXTEND", "SET_UPDATE", "DICT_UPDATE"),
         *("DICT_MERGE", "RAISE_VARARGS", "RERAISE", "NOP", "RESUME", "MAKE_CELL", "KW_NAMES"),
-        *("PRECALL", "SETUP_ANNOTATIONS", "CLEANUP_THROW", "FOR_ITER"),
+        *("PRECALL", "SETUP_ANNOTATIONS", "CLEANUP_THROW", "FOR_ITER", "NOT_TAKEN"),
+        *("CACHE", "EXTENDED_ARG", "INTERPRETER_EXIT", "PRINT_EXPR", "IMPORT_STAR"),
     )
 )
+"""Instructions that leave nothing on the stack of their own; the others that take as many values as
+they leave, or more, leave one, or several if they are taken apart below."""
 
 
 _CONSUME_ONE = frozenset(
@@ -112,7 +115,7 @@ def _after(
     kept = len(stack) + effect
     if kept < 0:
         raise CannotRewrite(f"stack underflow at offset {instruction.offset}")
-    if opcode in _PUSHES_NOTHING or not kept:
+    if opcode in PUSHES_NOTHING or not kept or (name == "UNPACK_SEQUENCE" and not arg):
         return stack[:kept]
     if opcodes.is_method_load(opcode, arg):
         return (*stack[: kept - 2], me, (index, opcode, 1))

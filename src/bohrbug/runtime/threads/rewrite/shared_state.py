@@ -54,8 +54,9 @@ _BY_MODULE = {
     "enum": "Enum.__new__ EnumType.__setattr__ EnumType.__delattr__",
     "inspect": f"getgeneratorstate getcoroutinestate{_ASYNC_STATE} getclosurevars"
     " getattr_static _check_instance getmembers _getmembers getmembers_static"
+    " markcoroutinefunction _has_coroutine_mark"
     " _signature_from_callable _signature_from_function unwrap get_annotations",
-    "annotationlib": "get_annotations _get_dunder_annotations",
+    "annotationlib": "get_annotations _get_dunder_annotations ForwardRef.evaluate",
     "typing": "_BaseGenericAlias.__call__ get_type_hints _ProtocolMeta.__instancecheck__",
     "warnings": "catch_warnings.__enter__ catch_warnings.__exit__ simplefilter"
     " _add_filter resetwarnings _showwarnmsg",

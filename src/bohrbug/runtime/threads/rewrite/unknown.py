@@ -44,7 +44,7 @@ from bohrbug.runtime.threads.rewrite.place import Place
 MOST_REACHED = 1_000
 """Objects that are looked at for one call; what lies behind them is not seen."""
 
-_TRANSPARENT = frozenset({tuple, frozenset})
+_TRANSPARENT = frozenset(families.UNCHANGING)
 _CODE = (FunctionType, MethodType, ModuleType, type)
 _MODELLED = ("concurrent.futures", "multiprocessing", "asyncio", "logging", "threading", "queue")
 
