@@ -14,6 +14,7 @@ import decimal
 import functools
 import heapq
 import inspect
+import io
 import itertools
 import json
 import logging
@@ -411,3 +412,110 @@ def lines_into_a_socket(guard: Guard) -> None:
     for each in (stream, ours, theirs):
         each.close()
     assert received in (b"a\nb\n", b"b\na\n")
+
+
+def function_added_by_a_decorator(guard: Guard) -> None:
+    """The decorator is a method in C."""
+    handlers: list[Callable[[], object]] = []
+    added = []
+
+    def add() -> None:
+        with guard:
+            before = len(handlers)
+
+            @handlers.append
+            def handler() -> None: ...
+
+            added.append(len(handlers) - before)
+
+    together(add, add)
+    assert added == [1, 1]
+
+
+def class_stored_by_a_decorator(guard: Guard) -> None:
+    """So it is of a class, and the decorator a partial of a method in C."""
+    table: dict[str, object] = {}
+    stored = []
+
+    def store() -> None:
+        with guard:
+            if "name" not in table:
+
+                @functools.partial(table.setdefault, "name")
+                class Stored: ...
+
+                stored.append(1)
+
+    together(store, store)
+    assert stored == [1]
+
+
+def stream_closed_where_an_exception_is_handled(guard: Guard) -> None:
+    """The block of a ``with`` is left by a ``return`` behind ``except``."""
+    stream, errors = io.BytesIO(b"bytes"), []
+
+    def close() -> None:
+        with guard, stream:
+            try:
+                int("no number")
+            except ValueError:
+                return
+
+    def read() -> None:
+        with guard:
+            if not stream.closed:
+                try:
+                    stream.getvalue()
+                except ValueError as error:
+                    errors.append(error)
+
+    together(close, read)
+    assert not errors
+
+
+def items_of_a_view_as_arguments(guard: Guard) -> None:
+    """What is read lies in the only value of a dict."""
+    numbers = [0, 0]
+    by_name, seen = {"numbers": numbers}, []
+
+    def read() -> None:
+        with guard:
+            seen.append(list(*by_name.values()))
+
+    def write() -> None:
+        with guard:
+            numbers[0] = 1
+            numbers[1] = 1
+
+    together(read, write)
+    assert seen[0] in ([0, 0], [1, 1])
+
+
+def conditions_among_arguments(guard: Guard) -> None:
+    """Each call has a branch among its arguments."""
+    numbers: list[int] = []
+    added = []
+
+    def add(is_odd: bool) -> None:
+        with guard:
+            before = len(numbers)
+            numbers.append(1 if is_odd else 2)
+            added.append(len(numbers) - before)
+
+    together(lambda: add(True), lambda: add(False))
+    assert added == [1, 1]
+
+
+def either_among_arguments(guard: Guard) -> None:
+    """The same of ``or``."""
+    numbers: list[int] = []
+    added = []
+
+    def add() -> None:
+        with guard:
+            before = len(numbers)
+            numbers.append(before or -1)
+            added.append(len(numbers) - before)
+
+    together(add, add)
+    assert added == [1, 1]

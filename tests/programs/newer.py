@@ -443,6 +443,313 @@ def program(guard):
     together(work, work)
 """,
     ),
+    "coroutine_function_by_a_mark": Newer(
+        (3, 12),
+        """
+import inspect
+
+def program(guard):
+    def function(): ...
+    marked = []
+    def mark():
+        with guard:
+            if not inspect.iscoroutinefunction(function):
+                marked.append(1)
+                inspect.markcoroutinefunction(function)
+    together(mark, mark)
+    assert marked == [1]
+""",
+    ),
+    "namespace_replaced": Newer(
+        (3, 13),
+        """
+import copy
+
+def program(guard):
+    pair, seen = types.SimpleNamespace(a=0, b=0), []
+    def read():
+        with guard:
+            seen.append(copy.replace(pair, c=1))
+    def write():
+        with guard:
+            pair.a = 1
+            pair.b = 1
+    together(read, write)
+    assert seen[0].a == seen[0].b
+""",
+    ),
+    "namespace_made_of_a_dict": Newer(
+        (3, 13),
+        """
+def program(guard):
+    pair, seen = {"a": 0, "b": 0}, []
+    def read():
+        with guard:
+            seen.append(types.SimpleNamespace(pair))
+    def write():
+        with guard:
+            pair["a"] = 1
+            pair["b"] = 1
+    together(read, write)
+    assert seen[0].a == seen[0].b
+""",
+    ),
+    "text_of_a_template": Newer(
+        (3, 14),
+        """
+def program(guard):
+    numbers, seen = [0, 0], []
+    template = t"{numbers}"
+    def read():
+        with guard:
+            seen.append(f"{template}")
+    def write():
+        with guard:
+            numbers[0] = 1
+            numbers[1] = 1
+    together(read, write)
+    assert "[0, 0]" in seen[0] or "[1, 1]" in seen[0]
+""",
+    ),
+    "text_of_an_interpolation": Newer(
+        (3, 14),
+        """
+def program(guard):
+    numbers, seen = [0, 0], []
+    interpolation = t"{numbers}".interpolations[0]
+    def read():
+        with guard:
+            seen.append(repr(interpolation))
+    def write():
+        with guard:
+            numbers[0] = 1
+            numbers[1] = 1
+    together(read, write)
+    assert "[0, 0]" in seen[0] or "[1, 1]" in seen[0]
+""",
+    ),
+    "name_that_a_reference_stands_for": Newer(
+        (3, 14),
+        """
+import annotationlib
+
+def program(guard):
+    names, seen = {"T": int}, []
+    reference = annotationlib.ForwardRef("T")
+    def read():
+        with guard:
+            seen.extend(reference.evaluate(globals=names) for _ in range(2))
+    def write():
+        with guard:
+            names["T"] = str
+    together(read, write)
+    assert seen[0] is seen[1]
+""",
+    ),
+    "annotations_of_a_class_method": Newer(
+        (3, 14),
+        """
+def program(guard):
+    made = []
+    def make():
+        made.append(len(made))
+        return int
+    def function(argument: make()): ...
+    method = classmethod(function)
+    def read():
+        with guard:
+            method.__annotations__
+    together(read, read)
+    assert made == [0]
+""",
+    ),
+    "annotations_of_a_module": Newer(
+        (3, 14),
+        """
+def program(guard):
+    made = []
+    def make():
+        made.append(len(made))
+        return int
+    module = types.ModuleType("module")
+    module.make = make
+    exec("x: make()", vars(module))
+    def read():
+        with guard:
+            module.__annotations__
+    together(read, read)
+    assert made == [0]
+""",
+    ),
+    "interpreters_counted": Newer(
+        (3, 14),
+        """
+import _interpreters
+
+def program(guard):
+    made, wrong = [], []
+    def make():
+        with guard:
+            before = len(_interpreters.list_all())
+            made.append(_interpreters.create())
+            if len(_interpreters.list_all()) != before + 1:
+                wrong.append(before)
+    together(make, make)
+    for each in made:
+        _interpreters.destroy(each)
+    assert not wrong
+""",
+    ),
+    "tool_of_monitoring": Newer(
+        (3, 12),
+        """
+import sys
+
+def program(guard):
+    errors = []
+    def use():
+        with guard:
+            if sys.monitoring.get_tool(4) is None:
+                try:
+                    sys.monitoring.use_tool_id(4, "tool")
+                except ValueError as error:
+                    errors.append(error)
+    together(use, use)
+    sys.monitoring.free_tool_id(4)
+    assert not errors
+""",
+    ),
+    "filter_of_lazy_imports": Newer(
+        (3, 15),
+        """
+import sys
+
+def program(guard):
+    before, put = sys.get_lazy_imports_filter(), []
+    def put_one():
+        with guard:
+            if sys.get_lazy_imports_filter() is before:
+                put.append(1)
+                sys.set_lazy_imports_filter(lambda *names: True)
+    together(put_one, put_one)
+    sys.set_lazy_imports_filter(before)
+    assert put == [1]
+""",
+    ),
+    "mode_of_lazy_imports": Newer(
+        (3, 15),
+        """
+import sys
+
+def program(guard):
+    put = []
+    def put_one():
+        with guard:
+            if sys.get_lazy_imports() == "normal":
+                put.append(1)
+                sys.set_lazy_imports("all")
+    together(put_one, put_one)
+    sys.set_lazy_imports("normal")
+    assert put == [1]
+""",
+    ),
+    "text_of_a_frozen_dict": Newer(
+        (3, 15),
+        """
+def program(guard):
+    numbers, seen = [0, 0], []
+    frozen = frozendict(numbers=numbers)
+    def read():
+        with guard:
+            seen.append(repr(frozen))
+    def write():
+        with guard:
+            numbers[0] = 1
+            numbers[1] = 1
+    together(read, write)
+    assert "[0, 0]" in seen[0] or "[1, 1]" in seen[0]
+""",
+    ),
+    "frozen_dict_compared": Newer(
+        (3, 15),
+        """
+def program(guard):
+    numbers, seen = [0, 0], []
+    frozen = frozendict(numbers=numbers)
+    def read():
+        with guard:
+            seen.append(frozen == {"numbers": [1, 0]})
+    def write():
+        with guard:
+            numbers[0] = 1
+            numbers[1] = 1
+    together(read, write)
+    assert seen == [False]
+""",
+    ),
+    "items_of_rows_in_a_comprehension": Newer(
+        (3, 15),
+        """
+def program(guard):
+    rows, seen = [[0, 0]], []
+    def read():
+        with guard:
+            seen.append([*row for row in rows])
+    def write():
+        with guard:
+            rows[0][0] = 1
+            rows[0][1] = 1
+    together(read, write)
+    assert seen[0] in ([0, 0], [1, 1])
+""",
+    ),
+    "bytes_taken_out": Newer(
+        (3, 15),
+        """
+def program(guard):
+    buffer, errors = bytearray(b"bytes"), []
+    def take():
+        with guard:
+            if len(buffer) >= 5:
+                try:
+                    buffer.take_bytes(5)
+                except IndexError as error:
+                    errors.append(error)
+    together(take, take)
+    assert not errors
+""",
+    ),
+    "state_of_a_generator": Newer(
+        (3, 15),
+        """
+def program(guard):
+    numbers, first = iter(number for number in range(2)), []
+    def begin():
+        with guard:
+            if numbers.gi_state == "GEN_CREATED":
+                first.append(next(numbers))
+    together(begin, begin)
+    assert first == [0]
+""",
+    ),
+    "counters_that_differ": Newer(
+        (3, 15),
+        """
+import collections
+
+def program(guard):
+    pair, seen = collections.Counter(a=1, b=1), []
+    def read():
+        with guard:
+            seen.append(pair ^ collections.Counter())
+    def write():
+        with guard:
+            pair["a"] = 2
+            pair["b"] = 2
+    together(read, write)
+    assert seen[0]["a"] == seen[0]["b"]
+""",
+    ),
 }
 """By name; without a lock each is broken, with one it is correct."""
 

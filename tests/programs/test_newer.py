@@ -32,7 +32,7 @@ def _module(folder: Path, name: str, source: str) -> ModuleType:
 
 
 def test_each_is_tried_on_the_newest_python() -> None:
-    assert all((3, 12) <= program.since <= (3, 14) for program in PROGRAMS.values())
+    assert all((3, 12) <= program.since <= (3, 15) for program in PROGRAMS.values())
 
 
 @pytest.mark.parametrize("name", _HERE)

@@ -11,7 +11,14 @@ from __future__ import annotations
 import copyreg
 import sys
 from collections.abc import Callable, Iterable
-from types import BuiltinFunctionType, FunctionType, GeneratorType, GenericAlias, MethodType, ModuleType
+from types import (
+    BuiltinFunctionType,
+    FunctionType,
+    GeneratorType,
+    GenericAlias,
+    MethodType,
+    ModuleType,
+)
 from typing import Any
 
 from bohrbug.accelerator import native, with_fast_path

@@ -52,7 +52,6 @@ VIEWS = frozenset({*DICT_VIEWS, types.MappingProxyType})
 """They show what is in a dict, which stands for them."""
 
 
-
 if sys.version_info >= (3, 14):
     from string.templatelib import Interpolation, Template
 

@@ -51,8 +51,8 @@ READING_MODULES = names(
 
 HARMLESS_MODULES = names(
     # They look at the interpreter, and take objects as they are.
-    "builtins sys sys.monitoring gc _abc _ast _imp _functools _collections itertools _opcode _symtable"
-    " _typing _types _tokenize _tracemalloc _remote_debugging _warnings _weakref _stat _sre"
+    "builtins sys sys.monitoring gc _abc _ast _imp _functools _collections itertools _opcode"
+    " _symtable _typing _types _tokenize _tracemalloc _remote_debugging _warnings _weakref _stat _sre"
     " errno faulthandler atexit readline _uuid _datetime _zoneinfo _ctypes _lsprof"
     " _suggestions _sysconfig"
     # Controlled elsewhere.
@@ -146,7 +146,9 @@ _STATES = {
     "_tracemalloc": (("tracing of memory", "start stop clear_traces", "", "is_tracing"),),
     "time": (("the time zone", "tzset", "", "mktime"),),
     "_signal": (("signal handlers", "signal", "", "getsignal"),),
-    "_codecs": (("the handlers of codecs", "register_error _unregister_error", "", "lookup_error"),),
+    "_codecs": (
+        ("the handlers of codecs", "register_error _unregister_error", "", "lookup_error"),
+    ),
     "_locale": (("the locale", "", "setlocale", "localeconv strcoll strxfrm"),),
 }
 """State of the process by module: how reports call it, and the functions that change it, that

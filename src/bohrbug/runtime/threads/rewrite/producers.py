@@ -29,8 +29,13 @@ def stack_producers(
     """
     index_at = {instruction.start: index for index, instruction in enumerate(instructions)}
     states: list[tuple[Producer | None, ...] | None] = [None] * (len(instructions) + 1)
+    handlers: dict[int, list[tuple[int, int, int]]] = {}
     for entry in decode_exception_table(code.co_exceptiontable):
-        states[index_at[entry.target]] = (None,) * (entry.depth + entry.push_offset + 1)
+        start, target = index_at[entry.start], index_at[entry.target]
+        if target <= start:
+            states[target] = (None,) * (entry.depth + entry.push_offset + 1)
+        else:
+            handlers.setdefault(start, []).append((target, entry.depth, entry.push_offset + 1))
     current: tuple[Producer | None, ...] | None = ()
     for index, instruction in enumerate(instructions):
         opcode = instruction.opcode
@@ -47,23 +52,36 @@ def stack_producers(
                 )
         else:
             raise CannotRewrite(f"stack depth unclear at offset {instruction.offset}")
+        for target, depth, pushed in handlers.get(index, ()):
+            # What lay on the stack before the block is still there where an exception is handled:
+            # the ``__exit__`` of a ``with`` around it, say.
+            kept = (None,) * depth if current is None else current[:depth]
+            _join(states, target, (*kept, *(None,) * pushed))
         if current is None:
             continue
         if opcode in JUMPS:
             target = index_at[instruction.jump_target]
             if target > index:
-                after = _after(current, index, instruction, True)
-                other = states[target]
-                if other is None:
-                    states[target] = after
-                elif len(other) == len(after):
-                    states[target] = tuple(
-                        one if one == two else None for one, two in zip(other, after, strict=True)
-                    )
+                _join(states, target, _after(current, index, instruction, True))
         current = (
             None if opcode in opcodes.ENDS_BLOCK else _after(current, index, instruction, False)
         )
     return states[: len(instructions)]
+
+
+def _join(
+    states: list[tuple[Producer | None, ...] | None],
+    target: int,
+    after: tuple[Producer | None, ...],
+) -> None:
+    """An instruction can also be reached with these values on the stack."""
+    other = states[target]
+    if other is None:
+        states[target] = after
+    elif len(other) == len(after):
+        states[target] = tuple(
+            one if one == two else None for one, two in zip(other, after, strict=True)
+        )
 
 
 PUSHES_NOTHING = frozenset(

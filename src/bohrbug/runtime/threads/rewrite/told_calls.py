@@ -61,7 +61,15 @@ def call_function(into: Rewriting, index: int, instruction: Instruction, stack: 
     if _ends_with(into, first, stack[bottom]):
         _tell_exit(into, first, instruction, top - bottom)
         return
-    callable_depth = _callable_depth(into, stack, bottom)
+    callable_depth: int | None
+    if _has_self(into, stack, bottom):
+        # Which is the first argument, as that of a decorator is.
+        callable_depth = top - bottom
+        bottom, count, positional = bottom - 1, count + 1, positional + 1
+        if _is_of_python(into, stack[-callable_depth]):
+            return
+    else:
+        callable_depth = _callable_depth(into, stack, bottom)
     if callable_depth is None:
         return
     if positional and not _IN_FOLDERS.isdisjoint(keywords):
@@ -187,18 +195,49 @@ def _callable_depth(into: Rewriting, stack: Any, bottom: int) -> int | None:
     null, callable_ = stack[null_slot], stack[callable_slot]
     if null is None:
         return None
-    if opcodes.NAMES[null[1]] != "PUSH_NULL":
-        source = into.instructions[null[0]]
-        is_pair = (
-            opcodes.NAMES[null[1]] == "LOAD_GLOBAL" and source.arg & 1
-        ) or opcodes.is_method_load(source.opcode, source.arg)
-        if not is_pair or null[2] != null_slot - bottom:
-            return None
-    if callable_ is not None and opcodes.NAMES[callable_[1]] == "LOAD_GLOBAL":
-        source = into.instructions[callable_[0]]
-        if _is_python_global(into, into.code.co_names[source.arg >> 1]):
-            return None
-    return len(stack) - callable_slot
+    if opcodes.NAMES[null[1]] != "PUSH_NULL" and (
+        not _makes_pair(into, null) or null[2] != null_slot - bottom
+    ):
+        return None
+    return None if _is_of_python(into, callable_) else len(stack) - callable_slot
+
+
+def _makes_pair(into: Rewriting, producer: Producer) -> bool:
+    """Whether an instruction leaves a callable, and ``NULL`` or the object of a method."""
+    source = into.instructions[producer[0]]
+    is_global = opcodes.NAMES[producer[1]] == "LOAD_GLOBAL" and bool(source.arg & 1)
+    return is_global or opcodes.is_method_load(source.opcode, source.arg)
+
+
+def _has_self(into: Rewriting, stack: Any, bottom: int) -> bool:
+    """Whether the slot that may be ``NULL`` is known to hold a value, so that both are in use."""
+    producer = stack[bottom + 1 if opcodes.NULL_FOLLOWS_CALLABLE else bottom]
+    return (
+        producer is not None
+        and opcodes.NAMES[producer[1]] not in _MAY_LEAVE_NULL
+        and not _makes_pair(into, producer)
+    )
+
+
+_MAY_LEAVE_NULL = frozenset(
+    {"PUSH_NULL", "LOAD_SPECIAL", "BEFORE_WITH", "BEFORE_ASYNC_WITH", "LOAD_FAST_AND_CLEAR"}
+)
+
+
+def _is_of_python(into: Rewriting, producer: Producer | None) -> bool:
+    """Whether what is called is for ever a function written in Python, which tells for itself."""
+    if producer is None:
+        return False
+    name, arg = opcodes.NAMES[producer[1]], into.instructions[producer[0]].arg
+    if name == "LOAD_GLOBAL":
+        return _is_python_global(into, into.code.co_names[arg >> 1])
+    return name in _MAKES_NOTHING_IN_C
+
+
+_MAKES_NOTHING_IN_C = frozenset(
+    {"MAKE_FUNCTION", "SET_FUNCTION_ATTRIBUTE", "LOAD_ASSERTION_ERROR", "LOAD_COMMON_CONSTANT"}
+)
+"""Instructions that leave a function in Python, or ``AssertionError``, if it is called."""
 
 
 def _is_python_global(into: Rewriting, name: str) -> bool:
