@@ -58,6 +58,39 @@ def test():
     assert len(computed) == 1
 """
 
+SHOWN_FIRST_BY_THE_FAILURE = """
+import sqlite3
+from two_tasks import two
+
+def test():
+    connection = sqlite3.connect(":memory:", check_same_thread=False)
+    made = []
+
+    def set_once():
+        if connection.row_factory is None:
+            made.append(1)
+            connection.row_factory = sqlite3.Row
+
+    two(set_once, set_once)
+    connection.close()
+    assert len(made) == 1
+"""
+
+COUNTERS = """
+from collections import Counter
+from two_tasks import two
+
+def test():
+    counter, seen = Counter(a=1, b=1), []
+
+    def change():
+        counter["a"] = 2
+        counter["b"] = 2
+
+    two(lambda: seen.append(counter | Counter()), change)
+    assert seen[0]["a"] == seen[0]["b"]
+"""
+
 NO_POINTS_BUT_A_LOOK = """
 import threading
 from two_tasks import two
@@ -106,6 +139,11 @@ def test_with_a_lock():
     two(lambda: locked("a"), lambda: locked("b"))
 """
 
+_FAILING_AFRESH = [
+    *(LOST_UPDATE, LAMBDAS_OF_ONE_LINE, NO_POINTS_BUT_A_LOOK),
+    *(SHOWN_FIRST_BY_THE_FAILURE, COUNTERS),
+]
+
 SAYS = "but not in a process that has executed nothing before"
 
 
@@ -123,7 +161,7 @@ def test_what_needs_earlier_executions_is_said(folder: Folder) -> None:
     assert "needs what earlier executions leave behind" in replayed.out
 
 
-@pytest.mark.parametrize("text", [LOST_UPDATE, LAMBDAS_OF_ONE_LINE, NO_POINTS_BUT_A_LOOK])
+@pytest.mark.parametrize("text", _FAILING_AFRESH)
 def test_what_needs_none_is_replayed_in_another_process(folder: Folder, text: str) -> None:
     folder.write("two_tasks.py", TWO_TASKS)
     test = folder.write("program.py", text).read_text().partition("def test")[2].partition("(")[0]

@@ -334,6 +334,7 @@ class Findings:
         failure.outcome, failure.trace, failure.plan = shown.outcome, shown.trace, shown.plan
         failure.essential, failure.early_timeouts = shown.essential, shown.early_timeouts
         failure.points, failure.accesses = shown.points, shown.accesses
+        failure.is_unaware = True
         return True
 
     def _would_put_aside(self, trace: Trace) -> bool:

@@ -190,6 +190,7 @@ def failure_to_json(failure: Failure) -> dict[str, Any]:
         "early_timeouts": list(failure.early_timeouts),
         "confirmed": failure.confirmed,
         "happens_afresh": failure.happens_afresh,
+        **({"is_unaware": True} if failure.is_unaware else {}),
         "interpreter": failure.interpreter.value,
         "cause": cause_to_json(failure.cause),
         "accesses": [list(astuple(access)) for access in failure.accesses],
@@ -218,7 +219,8 @@ def failure_from_json(data: dict[str, Any]) -> Failure:
         Interpreter(data["interpreter"]),
         tuple(data["early_timeouts"]),
         cause=_cause_of(trace, data.get("cause")),
-        happens_afresh=_an_answer(data.get("happens_afresh")),
+        happens_afresh=_an_answer(data.get("happens_afresh"), "happens_afresh"),
+        is_unaware=bool(_an_answer(data.get("is_unaware"), "is_unaware")),
         accesses=tuple(
             PointText(*a_row(row, "accesses", a_count, a_count, a_string, a_string))
             for row in a_list(data.get("accesses", []), "accesses")
@@ -263,9 +265,9 @@ def _a_point(data: Any) -> PlaceKey:
     return file, function, line, offset
 
 
-def _an_answer(data: Any) -> bool | None:
+def _an_answer(data: Any, name: str) -> bool | None:
     if data is not None and not isinstance(data, bool):
-        raise ValueError(f"happens_afresh must be true, false or null, not {data!r:.80}")
+        raise ValueError(f"{name} must be true, false or null, not {data!r:.80}")
     return data
 
 

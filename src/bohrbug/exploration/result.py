@@ -65,6 +65,8 @@ class Failure:
         cause: the orderings that make the test fail, if they were looked for and found.
         happens_afresh: whether it happens in a process that has executed nothing before it;
             ``None`` if not checked.
+        is_unaware: whether its plan is that of an execution that did not know what earlier ones had
+            shown to be shared, see :meth:`~bohrbug.runtime.protocol.Runtime.afresh`.
         growth: how a program that runs only once became visible, in the order of the steps;
             ``None`` if it was executed before, and visible from the start.
     """
@@ -85,6 +87,7 @@ class Failure:
     reproduction: Path | None = None
     cause: Cause | None = field(default=None, repr=False)
     happens_afresh: bool | None = None
+    is_unaware: bool = field(default=False, repr=False)
     growth: tuple[Growth, ...] | None = field(default=None, repr=False)
 
 

@@ -155,9 +155,6 @@ def _replay(
         replays = _Replays(reproduction, function, guarding, stopping)
         # What is looked into is only what fails as in the file.
         replayed = replays.strict(times, None if edited else debugger)
-        if not edited and not replayed.reproduced and not replayed.left:
-            unaware = replays.strict(times, debugger, aware=False)
-            return unaware if unaware.reproduced else replayed
         if not edited or replayed.left:
             return replayed
         if replayed.reproduced < times:
@@ -266,19 +263,12 @@ class _Replays:
         finally:
             guard.stop()
 
-    def strict(self, times: int, debugger: Debugger | None, aware: bool = True) -> Replay:
-        """Follow the plan of the file.
-
-        Parameters:
-            times: how often.
-            debugger: looks into the replays.
-            aware: whether executions know what earlier ones have shown that tasks share. A failure
-                that was found by an execution that was the first to show it was replayed, and
-                seen closer, by executions that did not.
-        """
+    def strict(self, times: int, debugger: Debugger | None) -> Replay:
+        """Follow the plan of the file."""
+        is_unaware = self._reproduction.failure.is_unaware
         with self._entered(self._reproduction.points, debugger) as (platform, expected, watched):
             watched.begin()
-            with nullcontext() if aware else platform.runtime.afresh():
+            with platform.runtime.afresh() if is_unaware else nullcontext():
                 return repeated(platform.runtime, expected, times, self._stopping.has_come)
 
     # -- edited programs ---------------------------------------------------------

@@ -64,6 +64,7 @@ from bohrbug.runtime.threads.rewrite.effects import (
     READ_FILE,
     READ_ITEM,
     READ_NAMES,
+    READ_STATE,
     REMOVE_FOLDER,
     RENAME_FILE,
     SEEK_DESCRIPTOR,
@@ -77,6 +78,7 @@ from bohrbug.runtime.threads.rewrite.effects import (
     WRITE_CURRENT_FOLDER,
     WRITE_DESCRIPTOR,
     WRITE_FILE,
+    WRITE_STATE,
     Effect,
 )
 
@@ -192,6 +194,16 @@ def _functions() -> dict[Callable[..., Any], Effect]:
             effects[getattr(module, name)] = Effect(
                 ASK_INTERPRETER, state=f"{module.__name__}.{name}"
             )
+    # What stands for them is asked for no module.
+    for name, action in (
+        ("use_tool_id", WRITE_STATE),
+        ("free_tool_id", WRITE_STATE),
+        ("register_callback", WRITE_STATE),
+        ("get_tool", READ_STATE),
+    ):
+        if hasattr(sys, "monitoring"):
+            state = "the tools of sys.monitoring"
+            effects[getattr(sys.monitoring, name)] = Effect(action, state=state)
     enter(builtins, "open", OPEN_FILE)
     enter(os, "open", OPEN_FILE)
     enter(os, "stat lstat statx access readlink getxattr listxattr", READ_FILE)

@@ -52,8 +52,8 @@ READING_MODULES = names(
 HARMLESS_MODULES = names(
     # They look at the interpreter, and take objects as they are.
     "builtins sys sys.monitoring gc _abc _ast _imp _functools _collections itertools _opcode"
-    " _symtable _typing _types _tokenize _tracemalloc _remote_debugging _warnings _weakref _stat _sre"
-    " errno faulthandler atexit readline _uuid _datetime _zoneinfo _ctypes _lsprof"
+    " _symtable _typing _types _tokenize _tracemalloc _remote_debugging _warnings _weakref _stat"
+    " _sre errno faulthandler atexit readline _uuid _datetime _zoneinfo _ctypes _lsprof"
     " _suggestions _sysconfig"
     # Controlled elsewhere.
     " _asyncio _contextvars _io io _posixshmem _posixsubprocess _multiprocessing _queue"
@@ -96,10 +96,9 @@ _STATES = {
         ("the limit of digits", "set_int_max_str_digits", "", "get_int_max_str_digits"),
     ),
     "sys.monitoring": (
-        ("the tools of sys.monitoring", "use_tool_id free_tool_id clear_tool_id", "", "get_tool"),
         (
             "the events of sys.monitoring",
-            "set_events set_local_events register_callback restart_events",
+            "set_events set_local_events clear_tool_id restart_events",
             "",
             "get_events get_local_events",
         ),
