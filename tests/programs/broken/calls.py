@@ -200,3 +200,33 @@ def changes_of_a_connection() -> None:
 def lines_into_a_socket() -> None:
     """Two lines are mixed in the buffer of the stream that both have."""
     guarded_calls.lines_into_a_socket(contextlib.nullcontext())
+
+
+def function_added_by_a_decorator() -> None:
+    """The decorator is a method in C."""
+    guarded_calls.function_added_by_a_decorator(contextlib.nullcontext())
+
+
+def class_stored_by_a_decorator() -> None:
+    """The decorator is a partial of a method in C."""
+    guarded_calls.class_stored_by_a_decorator(contextlib.nullcontext())
+
+
+def stream_closed_where_an_exception_is_handled() -> None:
+    """The block of a ``with`` is left by a ``return`` behind ``except``."""
+    guarded_calls.stream_closed_where_an_exception_is_handled(contextlib.nullcontext())
+
+
+def items_of_a_view_as_arguments() -> None:
+    """What is read lies in the only value of a dict."""
+    guarded_calls.items_of_a_view_as_arguments(contextlib.nullcontext())
+
+
+def conditions_among_arguments() -> None:
+    """Each call has a branch among its arguments."""
+    guarded_calls.conditions_among_arguments(contextlib.nullcontext())
+
+
+def either_among_arguments() -> None:
+    """Each call has an ``or`` among its arguments."""
+    guarded_calls.either_among_arguments(contextlib.nullcontext())

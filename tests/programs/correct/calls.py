@@ -200,3 +200,33 @@ def locked_changes_of_a_connection() -> None:
 def locked_lines_into_a_socket() -> None:
     """See ``guarded_calls.lines_into_a_socket``: with a lock it is correct."""
     guarded_calls.lines_into_a_socket(threading.Lock())
+
+
+def locked_function_added_by_a_decorator() -> None:
+    """See ``guarded_calls.function_added_by_a_decorator``: with a lock it is correct."""
+    guarded_calls.function_added_by_a_decorator(threading.Lock())
+
+
+def locked_class_stored_by_a_decorator() -> None:
+    """See ``guarded_calls.class_stored_by_a_decorator``: with a lock it is correct."""
+    guarded_calls.class_stored_by_a_decorator(threading.Lock())
+
+
+def locked_stream_closed_where_an_exception_is_handled() -> None:
+    """See ``guarded_calls.stream_closed_where_an_exception_is_handled``: with a lock it is correct."""
+    guarded_calls.stream_closed_where_an_exception_is_handled(threading.Lock())
+
+
+def locked_items_of_a_view_as_arguments() -> None:
+    """See ``guarded_calls.items_of_a_view_as_arguments``: with a lock it is correct."""
+    guarded_calls.items_of_a_view_as_arguments(threading.Lock())
+
+
+def locked_conditions_among_arguments() -> None:
+    """See ``guarded_calls.conditions_among_arguments``: with a lock it is correct."""
+    guarded_calls.conditions_among_arguments(threading.Lock())
+
+
+def locked_either_among_arguments() -> None:
+    """See ``guarded_calls.either_among_arguments``: with a lock it is correct."""
+    guarded_calls.either_among_arguments(threading.Lock())
