@@ -450,7 +450,7 @@ def class_stored_by_a_decorator(guard: Guard) -> None:
     assert stored == [1]
 
 
-def stream_closed_where_an_exception_is_handled(guard: Guard) -> None:
+def stream_closed_behind_except(guard: Guard) -> None:
     """The block of a ``with`` is left by a ``return`` behind ``except``."""
     stream, errors = io.BytesIO(b"bytes"), []
 

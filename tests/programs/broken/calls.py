@@ -212,9 +212,9 @@ def class_stored_by_a_decorator() -> None:
     guarded_calls.class_stored_by_a_decorator(contextlib.nullcontext())
 
 
-def stream_closed_where_an_exception_is_handled() -> None:
+def stream_closed_behind_except() -> None:
     """The block of a ``with`` is left by a ``return`` behind ``except``."""
-    guarded_calls.stream_closed_where_an_exception_is_handled(contextlib.nullcontext())
+    guarded_calls.stream_closed_behind_except(contextlib.nullcontext())
 
 
 def items_of_a_view_as_arguments() -> None:

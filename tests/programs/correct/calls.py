@@ -212,9 +212,9 @@ def locked_class_stored_by_a_decorator() -> None:
     guarded_calls.class_stored_by_a_decorator(threading.Lock())
 
 
-def locked_stream_closed_where_an_exception_is_handled() -> None:
-    """See ``guarded_calls.stream_closed_where_an_exception_is_handled``: with a lock it is correct."""
-    guarded_calls.stream_closed_where_an_exception_is_handled(threading.Lock())
+def locked_stream_closed_behind_except() -> None:
+    """See ``guarded_calls.stream_closed_behind_except``: with a lock it is correct."""
+    guarded_calls.stream_closed_behind_except(threading.Lock())
 
 
 def locked_items_of_a_view_as_arguments() -> None:
