@@ -85,6 +85,7 @@ STATES = (
     "the order of fences",
     "the descriptors that new programs inherit",
     "the masks of signals",
+    "the mappings of memory",
 )
 """``enum process_state`` of ``shim/process_state.h``, in the words of reports."""
 

@@ -37,6 +37,9 @@ EXIT_HANDLERS = "exit handlers and destructors of static objects as one step"
 SIGNAL_HANDLERS = "signals as coming at scheduling points"
 """What is assumed where a handler of a signal has run: really it comes in the midst of code."""
 
+CANCELLATION = "asynchronous cancellation as coming at calls"
+"""What is assumed where it has ended a thread: really it comes in the midst of code, too."""
+
 
 OPENMP = ("libgomp.", "libomp.", "libiomp5.")
 """How the names of OpenMP's runtimes begin: of GCC, clang and Intel."""
@@ -104,6 +107,8 @@ class TraceReader:
             trace.uncontrolled.assume(EXIT_HANDLERS)
         if segment.header.handlers_run:
             trace.uncontrolled.assume(SIGNAL_HANDLERS)
+        if segment.header.cancelled_anywhere:
+            trace.uncontrolled.assume(CANCELLATION)
         for place, what in enumerate(NOT_MODELLED):
             if segment.header.not_modelled & 1 << place:
                 trace.uncontrolled.note(what)

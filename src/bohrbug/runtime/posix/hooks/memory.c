@@ -122,10 +122,3 @@ EXPORT void *mmap(void *wanted, size_t size, int rights, int flags, int fd, off_
 EXPORT void *mmap64(void *wanted, size_t size, int rights, int flags, int fd, off64_t offset) {
     return mmap(wanted, size, rights, flags, fd, (off_t)offset);
 }
-/* Whoever accesses it later finds nothing there, or what another task has mapped since. */
-EXPORT int munmap(void *memory, size_t size) {
-    static int (*real)(void *, size_t);
-    if (!real) real = (int (*)(void *, size_t))next("munmap");
-    if (now.epoch && control->task() != NONE) heap_freed((uint64_t)(uintptr_t)memory, size, PLACE, false);
-    return real(memory, size);
-}

@@ -29,13 +29,14 @@ void memory_is_shared(const void *address, size_t size) {
     if (to > ranges[MOST_RANGES - 1].to) ranges[MOST_RANGES - 1].to = to;
 }
 
-void note_if_shared(uint64_t address, uint64_t place) {
-    if (control->segment()->processes < 2) return;
+bool is_in_shared_memory(uint64_t address) {
     for (uint32_t i = 0; i < count; i++)
-        if (address >= ranges[i].from && address < ranges[i].to) {
-            shared_place(place);
-            return;
-        }
+        if (address >= ranges[i].from && address < ranges[i].to) return true;
+    return false;
+}
+
+void note_if_shared(uint64_t address, uint64_t place) {
+    if (control->segment()->processes > 1 && is_in_shared_memory(address)) shared_place(place);
 }
 
 EXPORT void *shmat(int number, const void *wanted, int flags) {

@@ -12,6 +12,7 @@ extern bool shares_memory;
 #pragma GCC visibility pop
 
 void memory_is_shared(const void *address, size_t size);
+bool is_in_shared_memory(uint64_t address);
 /* An access at this place is about to be made: it may be to such memory. */
 void note_if_shared(uint64_t address, uint64_t place);
 

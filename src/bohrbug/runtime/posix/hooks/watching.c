@@ -327,7 +327,8 @@ static void touched_by_kernel(uint64_t address, size_t size, enum kind kind, uin
 
 static const struct hooks ours = {&now,   begin,     forked,  thread_begins,
                                   settle, &settling, &working, race_seen, witness_done,
-                                  heap_allocated, heap_freed, touched_by_kernel};
+                                  heap_allocated, heap_freed, touched_by_kernel,
+                                  is_in_shared_memory, memory_is_shared};
 const struct control *control;
 
 extern __typeof__(bohrbug_take_hooks) bohrbug_take_hooks __attribute__((weak));

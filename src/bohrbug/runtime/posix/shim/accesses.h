@@ -239,6 +239,9 @@ struct hooks {
     void (*freed)(uint64_t address, size_t size, uint64_t site, bool is_kept);
     /* The kernel has read or written memory for the program. */
     void (*touched)(uint64_t address, size_t size, enum kind kind, uint64_t site);
+    /* Memory that processes share: whether it is, and that it is from now on. */
+    bool (*is_shared)(uint64_t address);
+    void (*became_shared)(const void *address, size_t size);
 };
 
 struct control {

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 
+#include "cancellation.h"
 #include "clock.h"
 #include "ending.h"
 #include "faults.h"
@@ -84,8 +85,12 @@ int condition_wait(pthread_cond_t *condition, pthread_mutex_t *mutex, uint64_t s
         uint32_t left = count_eligible(number);
         if (resource->tokens > left) resource->tokens = left;
     }
+    /* Whoever is cancelled has the mutex first. */
+    uint8_t anywhere = current->cancel_anywhere;
+    current->cancel_anywhere = 0;
     result = mutex_lock(mutex, site, NO_DEADLINE);
-    if (woken == GOES_ON && !signalled) REAL(pthread_testcancel)();
+    current->cancel_anywhere = anywhere;
+    if (woken == GOES_ON && !signalled) cancellation_point();
     if (result) return result;
     return woken == TIMED_OUT ? ETIMEDOUT : 0;
 }

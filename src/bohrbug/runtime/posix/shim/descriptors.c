@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 
 #include "asking.h"
+#include "cancellation.h"
 #include "clock.h"
 #include "descriptor_numbers.h"
 #include "live.h"
@@ -156,7 +157,7 @@ static enum woken wait_for(enum kind kind, uint32_t resource, struct pollfd *des
     enum woken woken = perform_when(kind, resource, site, waiting);
     waits[index] = before;
     segment->fd_changes++;
-    REAL(pthread_testcancel)();
+    cancellation_point();
     return woken;
 }
 

@@ -117,6 +117,7 @@
     /* what all threads of a process share */ \
     F(chdir) F(fchdir) F(getcwd) F(umask) F(getenv) F(secure_getenv) F(setenv) F(unsetenv) F(putenv) F(clearenv) \
     F(setlocale) F(rand) F(srand) F(random) F(srandom) \
+    F(mmap) F(mmap64) F(munmap) F(mprotect) F(mremap) F(madvise) \
     /* not reentrant */ \
     F(asctime) F(ctime) F(gmtime) F(localtime) F(getdate) F(strtok) F(gethostbyname) \
     F(gethostbyname2) F(gethostbyaddr) F(gethostent) F(getnetbyname) F(getnetbyaddr) F(getnetent) \

@@ -15,7 +15,7 @@ uint32_t kernel_of_life(const struct task *task) {
     if (is_yield(kind)) return READS_KERNEL;
     if (other->process && (other->main || kind == END)) return WRITES_KERNEL;
     if (KIND_BIT(kind) & IS_DONE_TO_OTHERS || kind == WAIT) return WRITES_KERNEL;
-    return kind == INSPECT || kind == END || kind == JOIN ? READS_KERNEL : 0;
+    return kind == INSPECT || kind == END || kind == JOIN || task->cancellable ? READS_KERNEL : 0;
 }
 
 uint32_t kernel_of_resource(const struct resource *resource, enum kind kind) {

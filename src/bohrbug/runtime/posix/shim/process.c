@@ -100,7 +100,7 @@ static void begin_again(uint32_t index) {
     before->collected = 1;
     segment->releases++;
     this_process = task->process = again;
-    task->cancelled = task->cancel_disabled = 0;
+    task->cancelled = task->cancel_disabled = task->cancel_anywhere = task->unwinds = 0;
 }
 
 bool process_begin(void) {

@@ -17,7 +17,7 @@ bool is_satisfied_outside(struct task *task) {
 }
 
 bool is_ready_somehow(struct task *task) {
-    if (task->cancellable && task->cancelled && !task->cancel_disabled) return true;
+    if (task->cancellable && is_cancelled(task)) return true;
     if (task->interruptible && signal_interrupts(task)) return true;
     return is_satisfied(task);
 }

@@ -5,6 +5,7 @@
 #include "accesses.h"
 #include "advancing.h"
 #include "ask.h"
+#include "cancellation.h"
 #include "clock.h"
 #include "debugging.h"
 #include "descriptors.h"
@@ -247,7 +248,7 @@ static void declare(enum kind kind, uint32_t resource, uint64_t site,
     task->condition = waiting->condition;
     task->target = waiting->target;
     task->deadline = waiting->deadline;
-    task->cancellable = waiting->cancellable;
+    task->cancellable = waiting->cancellable || task->cancel_anywhere;
     task->interruptible = NO_HANDLER;
     if (segment->signals_matter && waiting->interruptible) task->interruptible = ENDS_THE_WAIT;
     else if (segment->signals_matter && waiting->condition > NEVER && waiting->condition != DONE)
@@ -338,6 +339,7 @@ static enum woken perform_in_order(enum kind kind, uint32_t resource, uint64_t s
     task->timed_out = 0;
     task->also = NONE;
     if (order_is_kept()) order_performed(kind, resource, fired);
+    if (cancels_anywhere && !waiting->cancellable) cancellation_comes();
     return fired ? TIMED_OUT : interrupted ? INTERRUPTED : GOES_ON;
 }
 

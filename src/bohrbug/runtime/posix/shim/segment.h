@@ -185,6 +185,8 @@ struct task {
     uint32_t fd_ready, fd_outside, fd_checked;  /* the answer, who could change it, and when it was given */
     uint64_t signals, mask;    /* sent to it by other tasks, and those that it blocks, as bits */
     uint8_t cancellable, cancelled, cancel_disabled;
+    uint8_t cancel_anywhere;   /* not just at a cancellation point: PTHREAD_CANCEL_ASYNCHRONOUS */
+    uint8_t unwinds;           /* it is ending, and can't be cancelled any more */
     uint8_t interruptible;     /* enum interruption */
     uint8_t detached, joined, main;
     uint8_t restarts;          /* a call that a handler has interrupted is to go on waiting */
@@ -399,6 +401,7 @@ struct header {
     uint32_t yields_assumed;   /* enum doubt, as bits: somebody was held back who may be making progress */
     uint32_t ended_beside_others; /* a process did, by exit: what it does then, nobody comes between */
     uint32_t handlers_run;     /* handlers of signals did, each just before an operation of its thread */
+    uint32_t cancelled_anywhere; /* a task was, where it is no cancellation point */
     uint64_t ports[PORT_WORDS]; /* those of sockets of the execution, as bits */
     char needs_kernel_threads[32]; /* what the program did first that is not right on fibers */
     /* Of a process that was put back after the execution: */

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <fcntl.h>
 
+#include "cancellation.h"
 #include "clock.h"
 #include "destroyed.h"
 #include "ending.h"
@@ -42,7 +43,7 @@ static int wait_for(sem_t *semaphore, uint64_t site, uint64_t deadline) {
     enum woken woken;
     do {
         woken = perform_when(ACQUIRE, resource_index(resource), site, waiting);
-        REAL(pthread_testcancel)();
+        cancellation_point();
     } while (woken == INTERRUPTED && current->restarts && !has_end);
     if (woken != GOES_ON) {
         errno = woken == TIMED_OUT ? ETIMEDOUT : EINTR;

@@ -1,6 +1,7 @@
 #include "short_way.h"
 
 #include "advancing.h"
+#include "cancellation.h"
 #include "debugging.h"
 #include "futures.h"
 #include "live.h"
@@ -34,7 +35,7 @@ static __attribute__((noinline)) bool is_usual(uint32_t step) {
     /* What a process that is alone does may be no step at all. */
     bool may_be_unseen = alone && segment->processes > 1;
     if (!step || is_watched() || may_be_unseen || segment->fairness_active) return false;
-    if (keeps_inside) return false;
+    if (keeps_inside || cancels_anywhere) return false;
     if (step >= steps_at_hand) steps_prepare();
     usual_until = steps_at_hand < last_stretch() ? steps_at_hand : last_stretch();
     if (live_at < usual_until) usual_until = live_at;

@@ -11,6 +11,7 @@
 
 #include "accesses.h"
 #include "addresses.h"
+#include "cancellation.h"
 #include "process_state.h"
 #include "reading.h"
 #include "real.h"
@@ -279,7 +280,7 @@ static enum woken wait_until_sent(uint64_t set, uint64_t deadline, uint8_t signa
     signals_look(current);
     struct waiting waiting = {SIGNAL_SENT, set, deadline, true, signals};
     enum woken woken = perform_when(WAIT, current_resource(), site, waiting);
-    REAL(pthread_testcancel)();
+    cancellation_point();
     return woken;
 }
 

@@ -5,6 +5,7 @@
 #include <threads.h>
 
 #include "addresses.h"
+#include "cancellation.h"
 #include "clock.h"
 #include "fairness.h"
 #include "real.h"
@@ -19,7 +20,7 @@ static bool sleep_until(uint64_t moment, uint64_t site) {
     }
     struct waiting waiting = {NEVER, 0, moment, true, true};
     enum woken woken = perform_when(SLEEP, current_resource(), site, waiting);
-    REAL(pthread_testcancel)();
+    cancellation_point();
     return woken != INTERRUPTED;
 }
 

@@ -43,6 +43,11 @@ static inline void leave(const int *unused) {
     if (!controlled() || busy) return REAL(name)(__VA_ARGS__); \
     GUARD
 
+/* Whether a cancellation is still to end it. */
+static inline bool is_cancelled(const struct task *task) {
+    return task->cancelled && !task->cancel_disabled && !task->unwinds;
+}
+
 static inline uint32_t index_of(const struct task *task) { return (uint32_t)(task - TASKS); }
 
 /* Whether a task waits until another one wakes it by a resource. */

@@ -7,6 +7,7 @@
 
 #include "accesses.h"
 #include "affinity.h"
+#include "cancellation.h"
 #include "clock.h"
 #include "ended_threads.h"
 #include "faults.h"
@@ -33,6 +34,7 @@ static void at_end(void *round) {
         return;
     }
     GUARD;
+    current->unwinds = 1;
     /* The process would go on without the thread that restores it. */
     if (current->main) snapshot_give_up(MAIN_ENDED);
     /* The carrier would be gone. */
@@ -153,11 +155,15 @@ int thread_join(pthread_t thread, void **result, uint64_t site, uint64_t deadlin
     struct task *task = task_of_handle((uint64_t)thread);
     if (!task && names_ended_thread(thread, site, "join of")) return ESRCH;
     if (!task || task == current) return REAL(pthread_join)(thread, result);
+    if (task->detached) {
+        perform(INSPECT, TASK_BIT | index_of(task), site);
+        if (task->state != OVER) return EINVAL;
+    }
     struct waiting waiting = {ENDED, index_of(task), deadline, true, false};
     enum woken woken = perform_when(JOIN, TASK_BIT | index_of(task), site, waiting);
     if (task->state != OVER) {
         if (woken == TIMED_OUT) return ETIMEDOUT;
-        REAL(pthread_testcancel)();
+        cancellation_point();
     }
     /* Two may have waited. */
     if (names_ended_thread(thread, site, "join of")) return ESRCH;
@@ -167,8 +173,13 @@ int thread_join(pthread_t thread, void **result, uint64_t site, uint64_t deadlin
 int thread_detach(pthread_t thread, uint64_t site) {
     if (names_ended_thread(thread, site, "detaching of")) return ESRCH;
     struct task *task = task_of_handle((uint64_t)thread);
-    if (task) task->detached = 1;
-    return REAL(pthread_detach)(thread);
+    if (!task) return REAL(pthread_detach)(thread);
+    if (segment->alive_count > 1) perform(SET, TASK_BIT | index_of(task), site);
+    /* Another task may have joined it meanwhile. */
+    if (names_ended_thread(thread, site, "detaching of")) return ESRCH;
+    int result = REAL(pthread_detach)(thread);
+    if (result == 0) task->detached = 1;
+    return result;
 }
 
 EXPORT int pthread_create(pthread_t *thread, const pthread_attr_t *attributes,
@@ -218,6 +229,7 @@ EXPORT int pthread_detach(pthread_t thread) {
 
 EXPORT void pthread_exit(void *result) {
     spare_exits(result);
+    if (controlled()) current->unwinds = 1;
     if (is_fragment && current) fragment_result(index_of(current), result);
     REAL(pthread_exit)(result);
     __builtin_unreachable();
@@ -232,45 +244,4 @@ EXPORT int pthread_setname_np(pthread_t thread, const char *name) {
     int result = is_other ? name_spare(name) : REAL(pthread_setname_np)(thread, name);
     if (result == 0 && task) strncpy(task->name, name, NAME_LENGTH - 1);
     return result;
-}
-
-/* -- cancellation ------------------------------------------------------------------ */
-
-EXPORT int pthread_cancel(pthread_t thread) {
-    CONTROLLED(pthread_cancel, thread);
-    needs_kernel_threads("pthread_cancel");
-    struct task *task = task_of_handle((uint64_t)thread);
-    if (!task && names_ended_thread(thread, SITE, "cancellation of")) return ESRCH;
-    if (!task) return REAL(pthread_cancel)(thread);
-    perform(CANCEL, TASK_BIT | index_of(task), SITE);
-    if (names_ended_thread(thread, SITE, "cancellation of")) return ESRCH;
-    /* Parked threads must not act on it before they have the turn. */
-    segment->signals_matter = 1;
-    int result = REAL(pthread_cancel)(thread);
-    task->cancelled = 1;
-    after_reaching(TASK_BIT | index_of(task), SITE);
-    return result;
-}
-
-EXPORT int pthread_setcancelstate(int state, int *before) {
-    if (controlled()) current->cancel_disabled = state == PTHREAD_CANCEL_DISABLE;
-    return REAL(pthread_setcancelstate)(state, before);
-}
-
-EXPORT int pthread_setcanceltype(int type, int *before) {
-    if (controlled() && type == PTHREAD_CANCEL_ASYNCHRONOUS) {
-        prefers_kernel_threads("pthread_setcanceltype");
-        segment->signals_matter = 1;
-    }
-    return REAL(pthread_setcanceltype)(type, before);
-}
-
-EXPORT void pthread_testcancel(void) {
-    if (controlled()) {
-        GUARD;
-        perform(INSPECT, current_resource(), SITE);
-        REAL(pthread_testcancel)();
-        return;
-    }
-    REAL(pthread_testcancel)();
 }

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdbool.h>
 
+#include "cancellation.h"
 #include "real.h"
 
 /* What each task of this process tries; done, with its result, if it was so while the task waited.  A handler that runs
@@ -53,7 +54,7 @@ long persist_from_now(const struct call *call, enum kind kind, uint32_t resource
             errno = tried.error;
             return tried.result;
         }
-        REAL(pthread_testcancel)();
+        cancellation_point();
         if (woken == TIMED_OUT) {
             errno = ETIMEDOUT;
             return -1;
