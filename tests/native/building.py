@@ -47,6 +47,10 @@ def _tool(name: str) -> str:
     return path
 
 
+_IN_NAMES = str.maketrans("=/", "__")
+"""What stands in names of files for what flags have."""
+
+
 def build(folder: Path, name: str, *flags: str) -> Path:
     """Compile a program of the tests; the same one only once.
 
@@ -56,7 +60,7 @@ def build(folder: Path, name: str, *flags: str) -> Path:
         flags: for the compiler, such as ``-DFIXED``, or ``--compiler=clang``.
     """
     source = PROGRAMS / name
-    target = folder / "".join([source.stem, *(flag.replace("=", "_") for flag in flags)])
+    target = folder / "".join([source.stem, *(flag.translate(_IN_NAMES) for flag in flags)])
     if not target.exists():
         result = subprocess.run(
             _command(source, target, flags), capture_output=True, text=True, check=False

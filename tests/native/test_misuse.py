@@ -74,6 +74,27 @@ def test_use_of_a_thread_whose_life_is_over_fails(native_build: Build, how: str)
     assert failure.outcome.exception == "use-ended-thread"
 
 
+@pytest.mark.parametrize("use", ["asked", "cancelled", "joined"])
+@pytest.mark.parametrize("strategy", ["dfs", "dpor"])
+def test_a_thread_that_may_be_detached_before_it_is_used(
+    native_build: Build, use: str, strategy: str
+) -> None:
+    options = {"strategy": strategy, "causes": 0, "predict": 0}
+    [failure] = explored(native_build("misuses.c"), f"{use}-or-detached", **options).failures
+    assert failure.outcome.exception == "use-ended-thread"
+    assert failure.confirmed == 3
+
+
+def test_detaching_twice_is_misuse_where_the_thread_has_ended(native_build: Build) -> None:
+    [failure] = explored(native_build("misuses.c"), "detached-twice", causes=0).failures
+    assert failure.outcome.exception == "use-ended-thread"
+
+
+def test_joining_a_detached_thread_is_refused_at_once(native_build: Build) -> None:
+    result = explored(native_build("misuses.c"), "joined-detached", strategy="dfs", predict=0)
+    assert result.verdict.kind is VerdictKind.HOLDS, result.verdict
+
+
 def test_threads_that_are_there_may_be_used(native_build: Build) -> None:
     result = explored(native_build("misuses.c"), "threads-that-are-there", causes=0)
     assert result.verdict.kind in PROMISES

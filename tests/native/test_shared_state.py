@@ -139,3 +139,14 @@ def test_names_are_shared_by_those_who_check_and_make_them(
 def test_a_name_may_be_taken_away_before_it_is_looked_up(native_build: Build, what: str) -> None:
     [failure] = explored(native_build("object_names.c"), what, "removed", causes=0).failures
     assert failure.outcome.kind is OutcomeKind.ASSERTION
+
+
+@pytest.mark.parametrize("reached", ["0", "1"])
+@pytest.mark.parametrize("mode", ["connect", "sendto", "sendmsg", "bind"])
+def test_who_uses_a_socket_by_its_name_depends_on_who_takes_that_away(
+    native_build: Build, mode: str, reached: str
+) -> None:
+    program = native_build("socket_names.c")
+    options = {"strategy": "dpor", "predict": 0, "causes": 0, "minimise": False}
+    [failure] = explored(program, mode, reached, **options).failures
+    assert failure.outcome.kind is OutcomeKind.ASSERTION

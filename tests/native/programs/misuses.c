@@ -241,6 +241,58 @@ static void detach_joined(void) {
     pthread_detach(thread);
 }
 
+static pthread_t detached_meanwhile;
+
+static void *detaches(void *unused) {
+    pthread_detach(detached_meanwhile);
+    return unused;
+}
+
+/* Each task is alone with its use of the thread, which has ended for long. */
+static void with_one_that_detaches(void *(*use)(void *)) {
+    pthread_t users[2];
+    detached_meanwhile = started();
+    pthread_create(&users[0], NULL, use, NULL);
+    pthread_create(&users[1], NULL, detaches, NULL);
+    for (int i = 0; i < 2; i++) pthread_join(users[i], NULL);
+}
+
+static void *asks(void *unused) {
+    pthread_kill(detached_meanwhile, 0);
+    return unused;
+}
+
+static void *cancels(void *unused) {
+    pthread_cancel(detached_meanwhile);
+    return unused;
+}
+
+static void *joins_it(void *unused) {
+    pthread_join(detached_meanwhile, NULL);
+    return unused;
+}
+
+static void asked_or_detached(void) { with_one_that_detaches(asks); }
+static void cancelled_or_detached(void) { with_one_that_detaches(cancels); }
+static void joined_or_detached(void) { with_one_that_detaches(joins_it); }
+static void detached_twice(void) { with_one_that_detaches(detaches); }
+
+/* Nobody can join it any more, which is said at once. */
+static void *holds_on(void *unused) {
+    pthread_mutex_lock(&lock);
+    pthread_mutex_unlock(&lock);
+    return unused;
+}
+
+static void joined_detached(void) {
+    pthread_t thread;
+    pthread_mutex_lock(&lock);
+    pthread_create(&thread, NULL, holds_on, NULL);
+    assert(pthread_detach(thread) == 0);
+    assert(pthread_join(thread, NULL) == EINVAL);
+    pthread_mutex_unlock(&lock);
+}
+
 /* No misuse: a thread that nobody has joined yet keeps its handle, and a new one may have that of an old one. */
 static void threads_that_are_there(void) {
     for (int i = 0; i < 2; i++) {
@@ -312,7 +364,9 @@ int main(int count, char **arguments) {
         {"made-again", made_again}, {"use-ended-thread", use_ended_thread},
         {"kill-joined", kill_joined}, {"cancel-detached", cancel_detached},
         {"join-again", join_again}, {"join-at-once", join_at_once},
-        {"detach-joined", detach_joined}, {"threads-that-are-there", threads_that_are_there},
+        {"detach-joined", detach_joined}, {"asked-or-detached", asked_or_detached},
+        {"cancelled-or-detached", cancelled_or_detached}, {"joined-or-detached", joined_or_detached},
+        {"detached-twice", detached_twice}, {"joined-detached", joined_detached}, {"threads-that-are-there", threads_that_are_there},
     };
     for (size_t i = 0; count > 1 && i < sizeof kinds / sizeof *kinds; i++)
         if (!strcmp(arguments[1], kinds[i].name)) kinds[i].does();

@@ -155,6 +155,33 @@ def is_of_rust(path: Path) -> bool:
         return False
 
 
+_FUTEX_FIRST = b"\xbf\xca\0\0\0"
+"""``mov $202, %edi``: the first argument of ``syscall`` is the number of ``futex`` on x86-64."""
+
+
+@cache
+def has_futex_calls(path: Path) -> bool:
+    """Whether the code of a program or library for x86-64 makes ``futex`` calls by ``syscall``.
+
+    Whoever does so has locks that make no call while nobody contends for them.
+    """
+    return _imports(path, b"syscall") and _has_code(path, (_FUTEX_FIRST,))
+
+
+def has_hooks(path: Path) -> bool:
+    """Whether a program or library was compiled with -fsanitize=thread."""
+    return _imports(path, b"__tsan_init")
+
+
+@cache
+def _imports(path: Path, name: bytes) -> bool:
+    """Whether a name is among those that the loader looks up, or looks for."""
+    try:
+        return is_elf(path) and b"\0" + name + b"\0" in path.read_bytes()
+    except OSError:
+        return False
+
+
 _FENCES = (b"\x0f\xae\xf0", b"\xf0\x83\x0c\x24\x00", b"\xf0\x48\x83\x0c\x24\x00")
 """``mfence``, and the locked ``or`` on the top of the stack that does for it."""
 
@@ -165,13 +192,18 @@ def has_fences(path: Path) -> bool:
 
     Compiled with -fsanitize=thread it has those in assembly only.
     """
+    return _has_code(path, _FENCES)
+
+
+def _has_code(path: Path, patterns: tuple[bytes, ...]) -> bool:
+    """Whether one of several pieces of machine code is in a program or library."""
     try:
         data = path.read_bytes()
         if data[:6] != b"\x7fELF\x02\x01":
             return False
         for kind, flags, start, _, _, length in _program_headers(data):
             code = data[start : start + length]
-            if kind == _LOAD and flags & _EXECUTE and any(fence in code for fence in _FENCES):
+            if kind == _LOAD and flags & _EXECUTE and any(each in code for each in patterns):
                 return True
     except (OSError, struct.error):
         pass

@@ -10,7 +10,7 @@ from bohrbug.model.plan import Plan
 from bohrbug.runtime.posix.accesses import HooksFolder, seen_in, unseen_in
 from bohrbug.runtime.posix.accesses_layout import STACK_IN_ORDER
 from bohrbug.runtime.posix.completed import CompletedExecution
-from bohrbug.runtime.posix.elf import has_fences, is_of_rust
+from bohrbug.runtime.posix.elf import has_fences, has_futex_calls, has_hooks, is_of_rust
 from bohrbug.runtime.posix.enumerations import USE_AFTER_FREE
 from bohrbug.runtime.posix.native_trace import NativeTrace
 from bohrbug.runtime.posix.preparing import Preparation
@@ -43,6 +43,24 @@ CANCELLATION = "asynchronous cancellation as coming at calls"
 
 OPENMP = ("libgomp.", "libomp.", "libiomp5.")
 """How the names of OpenMP's runtimes begin: of GCC, clang and Intel."""
+
+
+_SEEN_BY_CALLS = ("libc.", "libpthread.", "ld-linux", "libstdc++.", *OPENMP)
+"""How the names of libraries begin whose futexes are no locks of programs, or are told of else."""
+
+
+def modules_with_futexes(segment: Segment) -> list[Path]:
+    """The program and the libraries of an execution that make ``futex`` calls themselves."""
+    modules = (
+        Path(module.path.decode("utf-8", "surrogateescape"))
+        for module in segment.modules
+        if not module.is_shim
+    )
+    return [
+        module
+        for module in dict.fromkeys(modules)
+        if not module.name.startswith(_SEEN_BY_CALLS) and has_futex_calls(module)
+    ]
 
 
 def has_openmp(segment: Segment) -> bool:
@@ -98,7 +116,7 @@ class TraceReader:
         self._learnt.memory_matters |= bool(trace.races or weak)
         if weak:
             self._note_weak(segment, reading)
-        self._note_futexes(trace, reading)
+        self._note_futexes(trace, reading, segment)
         self._note_openmp(trace, segment)
         for bit, taken in ((1, REPEATED_YIELDS), (2, LONG_RUNS)):
             if segment.header.yields_assumed & bit:
@@ -173,13 +191,19 @@ class TraceReader:
                 "locks of OpenMP's runtime are scheduling points only where a task waits"
             )
 
-    def _note_futexes(self, trace: NativeTrace, reading: Reading) -> None:
+    def _note_futexes(self, trace: NativeTrace, reading: Reading, segment: Segment) -> None:
         """Say once that there are locks of which the shim sees little."""
-        if self._told_of_futexes or self._sees_accesses or self._learnt.executions >= _FIRST:
+        if self._told_of_futexes or self._learnt.executions >= _FIRST or segment.header.tasks < 2:
             return
-        self._told_of_futexes = reading.has_futexes or is_of_rust(self._program)
+        modules = modules_with_futexes(segment)
+        if self._sees_accesses:
+            self._told_of_futexes = not all(has_hooks(module) for module in modules)
+        else:
+            self._told_of_futexes = (
+                reading.has_futexes or is_of_rust(self._program) or bool(modules)
+            )
         if self._told_of_futexes:
             trace.uncontrolled.note(
-                "locks made of futexes, as those of Rust are, are scheduling points only where a "
-                "task waits or wakes another one up"
+                "locks made of futexes, as those of Rust and oneTBB are, are scheduling points only "
+                "where a task waits or wakes another one up"
             )

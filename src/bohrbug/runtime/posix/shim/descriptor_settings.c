@@ -2,18 +2,15 @@
 #include <errno.h>
 #include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <string.h>
 #include <sys/epoll.h>
 #include <sys/inotify.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
-#include <sys/un.h>
 
 #include "descriptor_numbers.h"
 #include "descriptors.h"
-#include "files.h"
 #include "real.h"
+#include "socket_names.h"
 
 /* The current task is about to set something. */
 static void setting(int fd, uint64_t site) {
@@ -54,24 +51,11 @@ EXPORT int inotify_rm_watch(int fd, int watch) {
 
 /* -- sockets -------------------------------------------------------------------------------------- */
 
-/* Room for any name, and what ends it. */
-#define ROOM (sizeof(struct sockaddr_un) + 1)
-
-/* The name of a file, of a socket that is to have one. */
-static const char *file_of_address(const struct sockaddr *address, socklen_t size, char path[ROOM]) {
-    size_t before = offsetof(struct sockaddr_un, sun_path);
-    if (!address || size <= before || size > sizeof(struct sockaddr_un) || address->sa_family != AF_UNIX) return NULL;
-    memcpy(path, (const char *)address + before, size - before);
-    path[size - before] = '\0';
-    return *path ? path : NULL;
-}
-
 EXPORT int bind(int fd, const struct sockaddr *address, socklen_t size) {
     CONTROLLED(bind, fd, address, size);
-    char room[ROOM];
-    const char *path = file_of_address(address, size, room);
-    if (path) file_name_operation(SET, AT_FDCWD, path, SITE);
     setting(fd, SITE);
+    /* Last: who uses the name before comes before, and nobody between this and the call. */
+    socket_name_given(address, size, SITE);
     return was_set(fd, REAL(bind)(fd, address, size), SITE);
 }
 

@@ -89,13 +89,21 @@ static uint64_t key_of_last_part(const char *path) {
     return fnv_1a(begin, end);
 }
 
+/* Where a path begins, another thread may change. */
+static uint32_t name_of_path(int folder, const char *path, uint64_t site) {
+    if (folder == AT_FDCWD && *path != '/') process_state_operation(INSPECT, WORKING_DIRECTORY, site);
+    return resource_index(resource_named(FILE_NAMES, key_of_last_part(path), NAME, site));
+}
+
 void file_name_operation(enum kind kind, int folder, const char *path, uint64_t site) {
     if (segment->alive_count < 2 || leads_nowhere(path) || (kind == INSPECT && is_unchanging(path))) return;
-    /* Where the path begins, another thread may change. */
-    if (folder == AT_FDCWD && *path != '/') process_state_operation(INSPECT, WORKING_DIRECTORY, site);
-    struct resource *name = resource_named(FILE_NAMES, key_of_last_part(path), NAME, site);
+    uint32_t name = name_of_path(folder, path, site);
     if (kind != INSPECT) current->also = folder_of(folder, path, site);
-    perform(kind, resource_index(name), site);
+    perform(kind, name, site);
+}
+
+void file_name_beside(int folder, const char *path, uint64_t site) {
+    if (segment->alive_count > 1 && !is_unchanging(path)) current->also = name_of_path(folder, path, site);
 }
 
 void file_opening(int folder, const char *path, int flags, uint64_t site) {

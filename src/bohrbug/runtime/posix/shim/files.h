@@ -17,6 +17,8 @@ void file_operation_at(enum kind kind, int folder, const char *path, uint64_t si
 /* It is about to look whether there is something of that name, or to change that; a relative path
  * depends on where the process stands, too. */
 void file_name_operation(enum kind kind, int folder, const char *path, uint64_t site);
+/* Its next operation, on something else, depends on that name. */
+void file_name_beside(int folder, const char *path, uint64_t site);
 /* Names a file in every process: no inode of another device, and nothing that is told by a small number. */
 static inline uint64_t key_of_file(const struct stat *status) {
     return status->st_ino ^ (uint64_t)status->st_dev * 0x9E3779B97F4A7C15ULL;

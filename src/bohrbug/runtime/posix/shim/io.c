@@ -22,6 +22,7 @@
 #include "io.h"
 #include "real.h"
 #include "signals.h"
+#include "socket_names.h"
 #include "timers.h"
 #include "trying.h"
 
@@ -234,6 +235,7 @@ EXPORT ssize_t sendto(int fd, const void *buffer, size_t length, int flags,
                       const struct sockaddr *address, socklen_t size) {
     CONTROLLED(sendto, fd, buffer, length, flags, address, size);
     number_operation(INSPECT, SITE);
+    socket_name_used(address, size, SITE);
     if (!socket_operation(PUT, &fd, flags, POLLOUT, SITE)) return -1;
     if (connection_fails(SEND_FAULT, fd, SITE)) return number_used(fd, -1);
     touched(buffer, (ssize_t)length, READ, SITE);
@@ -242,6 +244,7 @@ EXPORT ssize_t sendto(int fd, const void *buffer, size_t length, int flags,
 
 static ssize_t send_message(int fd, const struct msghdr *message, int flags, uint64_t site) {
     number_operation(INSPECT, site);
+    if (!leads_nowhere(message)) socket_name_used(message->msg_name, message->msg_namelen, site);
     if (!socket_operation(PUT, &fd, flags, POLLOUT, site)) return -1;
     if (connection_fails(SEND_FAULT, fd, site)) return number_used(fd, -1);
     return was_sent(number_used(fd, REAL(sendmsg)(fd, message, flags)), site);
@@ -320,6 +323,7 @@ static long try_to_connect(const struct call *call) {
 EXPORT int connect(int fd, const struct sockaddr *address, socklen_t size) {
     CONTROLLED(connect, fd, address, size);
     number_operation(INSPECT, SITE);
+    socket_name_used(address, size, SITE);
     descriptor_change(fd, SITE);
     if (fails(CONNECT_FAULT, SITE)) return -1;
     if (waits_for_room(fd, address, size)) {

@@ -40,6 +40,8 @@ static bool anybody_ready(void) {
 /* Who alone can let a task go on, or NONE. */
 static uint32_t awaited_by(const struct task *task) {
     if (task->deadline != NO_DEADLINE) return NONE;
+    /* Whoever is cancelled waits for nobody, and at a lock only who is to be may be. */
+    if (task->cancellable && (is_cancelled(task) || task->cancel_anywhere)) return NONE;
     uint32_t awaited = NONE;
     bool unlocked_by_owner = !lets_pass(UNLOCK_UNOWNED) && !lets_pass(WAIT_UNOWNED);
     if (task->condition == ENDED) {
