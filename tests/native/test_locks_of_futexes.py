@@ -19,9 +19,7 @@ HOOKED = ("-fsanitize=thread",)
 @pytest.fixture(scope="module")
 def program(native_build: Build) -> Callable[..., Path]:
     library = native_build("as_glib.c", "-shared", "-fPIC", "-O1")
-    return lambda *flags: native_build(
-        "uses_glib.c", *flags, "-Wl,--no-as-needed", str(library)
-    )
+    return lambda *flags: native_build("uses_glib.c", *flags, "-Wl,--no-as-needed", str(library))
 
 
 @pytest.mark.parametrize("flags", [(), HOOKED], ids=["plain", "hooks"])

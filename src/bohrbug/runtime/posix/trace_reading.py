@@ -204,6 +204,6 @@ class TraceReader:
             )
         if self._told_of_futexes:
             trace.uncontrolled.note(
-                "locks made of futexes, as those of Rust and oneTBB are, are scheduling points only "
-                "where a task waits or wakes another one up"
+                "locks made of futexes, as those of Rust and oneTBB are, are scheduling points "
+                "only where a task waits or wakes another one up"
             )
