@@ -37,6 +37,16 @@ def test_what_is_not_modelled_is_said(native_build: Build) -> None:
     assert any("aio_read" in caveat for caveat in result.verdict.caveats)
 
 
+@pytest.mark.parametrize("what", ["read", "message"])
+def test_waiting_for_a_thread_of_the_c_library_is_no_deadlock(
+    native_build: Build, what: str
+) -> None:
+    result = explored(native_build("inner_calls.c"), f"told-of-a-{what}", executions=5)
+    assert not result.failures
+    assert result.verdict.kind is VerdictKind.INCONCLUSIVE
+    assert "SIGEV_THREAD" in result.verdict.reason
+
+
 @pytest.mark.parametrize("what", WHAT)
 def test_one_step_is_one(native_build: Build, what: str) -> None:
     result = explored(native_build("inner_calls.c"), what, executions=100)

@@ -4,7 +4,10 @@
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <mqueue.h>
 #include <pthread.h>
+#include <semaphore.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -176,13 +179,43 @@ static void asynchronous(void) {
     assert(aio_return(&request) == 0);
 }
 
+static sem_t told;
+
+static void tell(union sigval unused) {
+    (void)unused;
+    sem_post(&told);
+}
+
+/* The C library starts a thread, which lets this one go on. */
+static void told_of_a_read(void) {
+    static char bytes[2];
+    file = memfd_create("inner_calls", 0);
+    struct aiocb request = {.aio_fildes = file, .aio_buf = bytes, .aio_nbytes = sizeof bytes};
+    request.aio_sigevent = (struct sigevent){.sigev_notify = SIGEV_THREAD, .sigev_notify_function = tell};
+    aio_read(&request);
+    sem_wait(&told);
+}
+
+static void told_of_a_message(void) {
+    struct mq_attr attributes = {.mq_maxmsg = 1, .mq_msgsize = 1};
+    char name[32];
+    snprintf(name, sizeof name, "/inner_calls.%d", (int)getpid());
+    mqd_t queue = mq_open(name, O_CREAT | O_RDWR, 0600, &attributes);
+    mq_unlink(name);
+    struct sigevent event = {.sigev_notify = SIGEV_THREAD, .sigev_notify_function = tell};
+    mq_notify(queue, &event);
+    mq_send(queue, "", 1, 0);
+    sem_wait(&told);
+}
+
 int main(int arguments_count, char **arguments) {
     static const struct {
         const char *name;
         void (*does)(void);
     } kinds[] = {{"print", print}, {"append", append},     {"count", count},
                  {"hold", hold},   {"exchange", exchange}, {"move", move},
-                 {"asynchronous", asynchronous}};
+                 {"asynchronous", asynchronous}, {"told-of-a-read", told_of_a_read},
+                 {"told-of-a-message", told_of_a_message}};
     in_two_steps = arguments_count > 2;
     for (size_t i = 0; arguments_count > 1 && i < sizeof kinds / sizeof *kinds; i++)
         if (!strcmp(arguments[1], kinds[i].name)) kinds[i].does();

@@ -24,6 +24,7 @@ NOT_MODELLED = (
     "mq_notify: the kernel and threads of the C library do what follows",
     "process_vm_readv and process_vm_writev are no scheduling points",
     "vmsplice is no scheduling point",
+    "threads and signals by which the C library tells of the end of something (SIGEV_THREAD)",
 )
 """What is said of ``enum not_modelled`` in segment.h."""
 

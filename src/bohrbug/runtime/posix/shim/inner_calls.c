@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "addresses.h"
 #include "descriptor_numbers.h"
 #include "descriptors.h"
 #include "files.h"
@@ -138,21 +139,40 @@ EXPORT ssize_t tee(int from, int to, size_t count, unsigned flags) {
         return REAL(name)(__VA_ARGS__); \
     }
 
-NOT_SEEN(ASYNCHRONOUS_IO, int, aio_read, (struct aiocb *request), request)
-NOT_SEEN(ASYNCHRONOUS_IO, int, aio_read64, (struct aiocb64 *request), request)
-NOT_SEEN(ASYNCHRONOUS_IO, int, aio_write, (struct aiocb *request), request)
-NOT_SEEN(ASYNCHRONOUS_IO, int, aio_write64, (struct aiocb64 *request), request)
-NOT_SEEN(ASYNCHRONOUS_IO, int, aio_fsync, (int operation, struct aiocb *request), operation, request)
-NOT_SEEN(ASYNCHRONOUS_IO, int, aio_fsync64, (int operation, struct aiocb64 *request), operation, request)
-NOT_SEEN(ASYNCHRONOUS_IO, int, lio_listio,
-         (int mode, struct aiocb *const requests[], int count, struct sigevent *event), mode, requests, count,
-         event)
-NOT_SEEN(ASYNCHRONOUS_IO, int, lio_listio64,
-         (int mode, struct aiocb64 *const requests[], int count, struct sigevent *event), mode, requests,
-         count, event)
-NOT_SEEN(ASYNCHRONOUS_NAMES, int, getaddrinfo_a,
-         (int mode, struct gaicb *requests[], int count, struct sigevent *event), mode, requests, count, event)
-NOT_SEEN(MESSAGE_NOTIFICATION, int, mq_notify, (mqd_t queue, const struct sigevent *event), queue, event)
+/* Whether the C library tells of the end of what was asked for by a thread of its own, which may send a signal. */
+static bool by_own_thread(const struct sigevent *event, bool sends_signals) {
+    if (!event || leads_nowhere(event)) return false;
+    return event->sigev_notify == SIGEV_THREAD || (sends_signals && event->sigev_notify == SIGEV_SIGNAL);
+}
+
+#define TOLD_OF(what, event, sends_signals, name, parameters, ...) \
+    EXPORT int name parameters { \
+        if (controlled() && !busy) \
+            segment->not_modelled |= what | (by_own_thread(event, sends_signals) ? OWN_THREADS : 0); \
+        return REAL(name)(__VA_ARGS__); \
+    }
+
+#define OF_REQUEST(name, type) \
+    TOLD_OF(ASYNCHRONOUS_IO, request ? &request->aio_sigevent : NULL, true, name, (type *request), request)
+#define OF_SYNCHRONISATION(name, type) \
+    TOLD_OF(ASYNCHRONOUS_IO, request ? &request->aio_sigevent : NULL, true, name, (int operation, type *request), \
+            operation, request)
+#define OF_REQUESTS(name, type) \
+    TOLD_OF(ASYNCHRONOUS_IO, event, true, name, \
+            (int mode, type *const requests[], int count, struct sigevent *event), mode, requests, count, event)
+
+OF_REQUEST(aio_read, struct aiocb)
+OF_REQUEST(aio_read64, struct aiocb64)
+OF_REQUEST(aio_write, struct aiocb)
+OF_REQUEST(aio_write64, struct aiocb64)
+OF_SYNCHRONISATION(aio_fsync, struct aiocb)
+OF_SYNCHRONISATION(aio_fsync64, struct aiocb64)
+OF_REQUESTS(lio_listio, struct aiocb)
+OF_REQUESTS(lio_listio64, struct aiocb64)
+TOLD_OF(ASYNCHRONOUS_NAMES, event, true, getaddrinfo_a,
+        (int mode, struct gaicb *requests[], int count, struct sigevent *event), mode, requests, count, event)
+/* Signals come from the kernel, at once. */
+TOLD_OF(MESSAGE_NOTIFICATION, event, false, mq_notify, (mqd_t queue, const struct sigevent *event), queue, event)
 NOT_SEEN(OTHER_MEMORY, ssize_t, process_vm_readv,
          (pid_t pid, const struct iovec *own, unsigned long own_count, const struct iovec *other,
           unsigned long other_count, unsigned long flags), pid, own, own_count, other, other_count, flags)

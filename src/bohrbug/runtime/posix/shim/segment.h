@@ -132,7 +132,7 @@ enum misuse_kind {
  * trace_reading.py. */
 enum not_modelled {
     ASYNCHRONOUS_IO = 1, ASYNCHRONOUS_NAMES = 2, MESSAGE_NOTIFICATION = 4, OTHER_MEMORY = 8,
-    PAGES_OF_PIPES = 16,
+    PAGES_OF_PIPES = 16, OWN_THREADS = 32 /* of the C library, which tell of the end of something */
 };
 
 /* Whether an execution has ended, and where what it printed is: in the two files, or in `printed`. */

@@ -272,5 +272,9 @@ void nothing_enabled(bool timed) {
     if (outsider == CONNECTED) finish_outside();
     if (outsider == TIMER && segment->helped_by_timers <= MOST_TIMERS)
         finish(STUCK_OUTSIDE, segment->running, "waits for a timer of the kernel, in real time");
+    if (segment->not_modelled & OWN_THREADS)
+        finish(STUCK_OUTSIDE, segment->running,
+               "waits, maybe for a thread outside our control by which the C library tells of something "
+               "(SIGEV_THREAD)");
     finish(DEADLOCK, NONE, "%s", "");
 }
