@@ -153,9 +153,9 @@ static bool by_own_thread(const struct sigevent *event, bool sends_signals) {
     }
 
 #define OF_REQUEST(name, type) \
-    TOLD_OF(ASYNCHRONOUS_IO, request ? &request->aio_sigevent : NULL, true, name, (type *request), request)
+    TOLD_OF(ASYNCHRONOUS_IO, &request->aio_sigevent, true, name, (type *request), request)
 #define OF_SYNCHRONISATION(name, type) \
-    TOLD_OF(ASYNCHRONOUS_IO, request ? &request->aio_sigevent : NULL, true, name, (int operation, type *request), \
+    TOLD_OF(ASYNCHRONOUS_IO, &request->aio_sigevent, true, name, (int operation, type *request), \
             operation, request)
 #define OF_REQUESTS(name, type) \
     TOLD_OF(ASYNCHRONOUS_IO, event, true, name, \
