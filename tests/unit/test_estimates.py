@@ -306,6 +306,23 @@ def test_dpor_foresees_the_branches_of_a_loop_that_takes_a_lock() -> None:
             assert estimate.low < whole < estimate.high
 
 
+@pytest.mark.parametrize("writer_first", [False, True])
+def test_a_single_write_among_many_reads_has_few_places(writer_first: bool) -> None:
+    reads, writes = [["read x"] * 12] * 2, [["write x"]]
+    program = program_of(*(writes + reads if writer_first else reads + writes))
+    strategy = OptimalReduction()
+    estimates = []
+    while (plan := strategy.next_plan()) is not None:
+        strategy.observe(execute(program, plan))
+        if strategy.estimate is not None:
+            estimates.append(strategy.estimate)
+    whole = 13**2
+    assert estimates[-1].samples < whole <= estimates[-1].samples + 1
+    for estimate in estimates[8:]:
+        assert whole / 10 < estimate.size < whole * 5
+        assert estimate.low <= whole <= estimate.high
+
+
 def test_dpor_foresees_branches_of_threads_that_have_not_begun() -> None:
     lock = threading.Lock()
 

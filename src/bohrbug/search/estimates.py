@@ -295,7 +295,7 @@ class ClassCounts:
         )
 
 
-def share_of_tree(levels: Iterable[tuple[int, int]]) -> float:
+def share_of_tree(levels: Iterable[tuple[float, float]]) -> float:
     """How much of its tree a depth-first search has behind it.
 
     Each node's weight is shared out evenly among its branches; the weights of the branches that
@@ -304,7 +304,8 @@ def share_of_tree(levels: Iterable[tuple[int, int]]) -> float:
 
     Parameters:
         levels: for each node on the path to where the search is, from the root: how many
-            branches are done (the one it is on not counted), and how many there are.
+            branches are done (the one it is on not counted), and how many there are; where they
+            are of different sizes, as multiples of the one that it is on.
     """
     share, weight = 0.0, 1.0
     for done, branches in levels:
@@ -335,7 +336,7 @@ def size_from_share(executed: int, share: float, what: str) -> Estimate | None:
     return _of_tree(executed, what, size, (max(size - spread, seen), size + spread), _KILBY)
 
 
-FOUND_ONLY, FORESEEN = 1.5, 1.25
+FOUND_ONLY, FORESEEN = 1.5, 1.1
 """Powers of the share of a tree whose branches are found late: of those found, and of those that
 are to come as well."""
 
