@@ -12,11 +12,15 @@
 
 static size_t watched(size_t size) { return size < MOST_WATCHED ? size : MOST_WATCHED; }
 
-/* What a range holds is gone. */
+/* What a range holds is gone.  An allocator without hooks has its own order for that, which may not be seen. */
 static void loses_content(void *memory, size_t size, uint64_t site) {
-    if (!hooks) return;
-    hooks->freed((uint64_t)(uintptr_t)memory, size, site, false);
     touched(memory, (ssize_t)watched(size), WRITE, site);
+}
+
+/* ... and the range itself, so that no store that waits in a buffer can reach it. */
+static void vanishes(void *memory, size_t size, uint64_t site) {
+    if (hooks) hooks->freed((uint64_t)(uintptr_t)memory, size, site, false);
+    loses_content(memory, size, site);
 }
 
 /* Who takes rights away is in conflict with the accesses that need them. */
@@ -39,7 +43,7 @@ EXPORT int mprotect(void *memory, size_t size, int rights) {
 EXPORT int munmap(void *memory, size_t size) {
     CALLED_BY_PROGRAM(munmap, memory, size);
     process_state_operation(SET, MAPPINGS, SITE);
-    loses_content(memory, size, SITE);
+    vanishes(memory, size, SITE);
     return REAL(munmap)(memory, size);
 }
 
@@ -89,8 +93,8 @@ EXPORT void *mremap(void *memory, size_t old_size, size_t new_size, int flags, .
     char *moved = REAL(mremap)(memory, old_size, new_size, flags, wanted);
     if (moved == MAP_FAILED) return moved;
     /* Stores that wait in a buffer are in memory since the operation. */
-    if (moved != memory) loses_content(memory, old_size, SITE);
-    else if (new_size < old_size) loses_content(moved + new_size, old_size - new_size, SITE);
+    if (moved != memory) vanishes(memory, old_size, SITE);
+    else if (new_size < old_size) vanishes(moved + new_size, old_size - new_size, SITE);
     has_moved(memory, old_size, moved, new_size, SITE);
     return moved;
 }
