@@ -12,6 +12,7 @@ import re
 import sys
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, get_type_hints
 
@@ -20,7 +21,11 @@ import pytest
 import bohrbug
 from bohrbug.cli.programs import ProgramError, program_of
 from bohrbug.exploration.options import ExploreOptions, Keywords
-from bohrbug.exploration.reproduction import ReproductionError, read_reproduction
+from bohrbug.exploration.reproduction import (
+    ReproductionError,
+    read_reproduction,
+    reproduction_of,
+)
 from bohrbug.exploration.result import Result, VerdictKind
 from bohrbug.model.outcome import OutcomeKind
 from bohrbug.platforms.threads.platform import settings_of
@@ -343,6 +348,26 @@ def test_a_reproduction_is_written_and_replayed(
         path.write_text(json.dumps({**json.loads(path.read_text()), "target": target}))
         with pytest.raises(ReproductionError, match="is damaged: target"):
             read_reproduction(path)
+
+
+def test_a_failure_that_was_found_once_timeouts_were_late_is_replayed_with_late_ones(
+    tmp_path: Path,
+) -> None:
+    """An exploration that sets a failure aside goes on under another rule than its options tell."""
+
+    async def sleeps() -> None:
+        await asyncio.gather(asyncio.sleep(0.02), asyncio.sleep(0.01))
+        raise AssertionError
+
+    def test() -> None:
+        asyncio.run(sleeps())
+
+    (failure,) = bohrbug.explore(test, timeouts="late").failures
+    target = {"kind": "function", "name": "test", "path": ""}
+    options = replace(ExploreOptions(), timeouts="report")
+    read = read_reproduction(reproduction_of(failure, target, "test", options).write(tmp_path))
+    replayed = replay(read, test, times=2)
+    assert (replayed.reproduced, replayed.difference) == (2, None)
 
 
 def test_what_no_module_holds_is_replayed_from_python(

@@ -147,6 +147,8 @@ def debug_native(reproduction: Reproduction) -> None:
 
     try:
         gdb_path()
-        runtime.lend(failure.plan.under(reproduction.options.conditions()), start)
+        conditions = reproduction.options.conditions()
+        conditions = conditions.with_timeouts_of(failure.plan.conditions)
+        runtime.lend(failure.plan.under(conditions), start)
     except UnsupportedError as error:
         usage_error(str(error))

@@ -30,7 +30,8 @@ class TryingAgain:
 
     def _try(self, remembered: Remembered) -> None:
         exploration, learner = self._exploration, self._exploration.learner
-        conditions = replace(learner.conditions, points=frozenset(remembered.points))
+        conditions = learner.conditions.with_timeouts_of(remembered.plan.conditions)
+        conditions = replace(conditions, points=frozenset(remembered.points))
         for attempt in range(2):
             trace = learner.replay(remembered.plan.under(conditions), watch=True).trace
             exploration.count_execution()

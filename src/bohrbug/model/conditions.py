@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Any
 
@@ -69,6 +69,14 @@ class Conditions:
     max_steps: int = 300_000
     origin: str = ""
     memory: str = SC
+
+    def with_timeouts_of(self, recorded: Conditions) -> Conditions:
+        """The same, but timeouts are at least as late as under those that a file tells of."""
+        return replace(
+            self,
+            late_timeouts=self.late_timeouts or recorded.late_timeouts,
+            most_stall=min(self.most_stall, recorded.most_stall),
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
 from bohrbug.model.cause_json import orderings_from_json, orderings_to_json
+from bohrbug.model.conditions import Conditions
 from bohrbug.model.json_checks import (
     VERSION,
     FileFormatError,
@@ -14,6 +16,7 @@ from bohrbug.model.json_checks import (
     a_choice,
     a_count,
     a_list,
+    a_number,
     a_row,
     a_string,
     an_int,
@@ -301,7 +304,21 @@ def plan_to_json(plan: Plan) -> dict[str, Json]:
         "version": VERSION,
         "prefix": run_lengths(plan.prefix),
         "policy": _policy_to_json(plan.policy),
+        **_timeouts_to_json(plan.conditions),
     }
+
+
+def _timeouts_to_json(conditions: Conditions) -> dict[str, Json]:
+    """When timeouts fired, where that is not as in an exploration that has just begun.
+
+    Explorations let them be late from some execution on, which the options do not tell.
+    """
+    found: dict[str, Json] = {}
+    if conditions.late_timeouts:
+        found["late_timeouts"] = True
+    if not math.isinf(conditions.most_stall):
+        found["most_stall"] = conditions.most_stall
+    return found
 
 
 def plan_from_json(data: Json) -> Plan:
@@ -314,4 +331,9 @@ def plan_from_json(data: Json) -> Plan:
     with reading(PLAN_FORMAT):
         header = header_of(data, PLAN_FORMAT)
         prefix = from_run_lengths(field_of(header, "prefix", PLAN_FORMAT), a_choice, "prefix")
-        return Plan(tuple(prefix), _policy_from_json(field_of(header, "policy", PLAN_FORMAT)))
+        policy = _policy_from_json(field_of(header, "policy", PLAN_FORMAT))
+        conditions = Conditions(
+            late_timeouts=a_bool(header.get("late_timeouts", False), "late_timeouts"),
+            most_stall=a_number(header.get("most_stall", math.inf), "most_stall"),
+        )
+        return Plan(tuple(prefix), policy, conditions=conditions)

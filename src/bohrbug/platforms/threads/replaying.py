@@ -176,7 +176,8 @@ def _replay_of_one_run(
     """Follow the plan of a program that has run only once, and let it grow as it did then."""
     options, recorded = reproduction.options, reproduction.failure
     assert recorded.growth is not None
-    expected = replace(recorded, plan=recorded.plan.under(options.conditions()))
+    conditions = options.conditions().with_timeouts_of(recorded.plan.conditions)
+    expected = replace(recorded, plan=recorded.plan.under(conditions))
     replayed: list[Replay] = []
     for _ in range(times):
         watched = _Watched(debugger)
@@ -240,10 +241,10 @@ class _Replays:
         watched = _Watched(debugger)
         invariant = options.invariant if debugger is None else watched.before_step
         runtime = runtime_of(self._function, options, invariant, watched)
-        conditions = replace(options.conditions(), points=frozenset(points))
-        expected = replace(
-            self._reproduction.failure, plan=self._reproduction.failure.plan.under(conditions)
-        )
+        recorded = self._reproduction.failure
+        conditions = options.conditions().with_timeouts_of(recorded.plan.conditions)
+        conditions = replace(conditions, points=frozenset(points))
+        expected = replace(recorded, plan=recorded.plan.under(conditions))
         self._stopping.runtime = runtime
         with self._guarded(runtime), runtime:
             find_functions(runtime, expected.plan)

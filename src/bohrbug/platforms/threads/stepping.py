@@ -176,8 +176,9 @@ def stepped_threads(
             if points is None:
                 conditions = _found_points(runtime, conditions)
             else:
-                conditions = replace(conditions, points=frozenset(points))
                 recorded = Plan() if expected is None else expected.plan
+                conditions = conditions.with_timeouts_of(recorded.conditions)
+                conditions = replace(conditions, points=frozenset(points))
                 find_functions(runtime, recorded.under(conditions))
             yield SteppedThreads(runtime, conditions, explainer, printed, expected)
     finally:
