@@ -239,6 +239,28 @@ def test_server_for_whom_nobody_comes_is_no_deadlock() -> None:
     assert result.verdict.kind is VerdictKind.INCONCLUSIVE
 
 
+def test_waiting_beside_a_server_whose_clients_are_tasks_is_a_deadlock() -> None:
+    """Its port has been told to nobody else: who waits for something else is not helped by it."""
+
+    async def main() -> None:
+        async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            await reader.read()
+            writer.close()
+            served.set()
+
+        served = asyncio.Event()
+        server = await asyncio.start_server(answer, "127.0.0.1", 0)
+        _, writer = await asyncio.open_connection(*server.sockets[0].getsockname())
+        writer.close()
+        await served.wait()
+        await asyncio.Event().wait()
+
+    began = time.monotonic()
+    (failure,) = bohrbug.explore(lambda: asyncio.run(main()), causes=0).failures
+    assert time.monotonic() - began < 10
+    assert failure.outcome.kind is OutcomeKind.DEADLOCK
+
+
 def test_connection_to_another_process_is_waited_for() -> None:
     answers_late = (
         "import socket, sys, time\n"

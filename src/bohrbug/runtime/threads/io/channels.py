@@ -53,6 +53,8 @@ class Channels:
         self.ports: set[Any] = set()
         # Those of them that the kernel has chosen.
         self.chosen_by_kernel: set[int] = set()
+        # Port numbers to which tasks have connected.
+        self.reached: set[int] = set()
         # Ids of channels that are known not to come from outside.
         self.inside: set[str] = set()
 

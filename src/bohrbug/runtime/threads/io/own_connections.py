@@ -45,8 +45,10 @@ def nobody_outside(execution: Execution) -> bool:
         if ends is None:
             ends = {(own, peer) for _, own, peer in connections()}
         found.update(_end_at(execution, descriptor, ends) for descriptor in waits_on())
-    # Who only listens is a server, and that nobody comes is no mistake of its own.
-    return _End.ELSEWHERE not in found and _End.IN_A_CONNECTION in found
+    # Who only listens is a server, and that nobody comes is no mistake of its own; but if tasks
+    # are its clients, nobody else is.
+    is_among_us = _End.IN_A_CONNECTION in found or _End.OF_A_SERVER_IN_USE in found
+    return _End.ELSEWHERE not in found and is_among_us
 
 
 class _End(Enum):
@@ -54,6 +56,7 @@ class _End(Enum):
 
     IN_A_CONNECTION = "of a connection, in this process"
     OF_A_TASK = "in this process"
+    OF_A_SERVER_IN_USE = "of whoever connects to a port to which a task has connected"
     ELSEWHERE = "perhaps elsewhere"
 
 
@@ -68,8 +71,12 @@ def _end_at(execution: Execution, descriptor: int, ends: Collection[tuple[Any, A
         if family in (socket.AF_INET, socket.AF_INET6) and own:
             if peer:
                 return _End.IN_A_CONNECTION if (peer[:2], own[:2]) in ends else _End.ELSEWHERE
-            is_unknown = own[1] in channels_of(execution).chosen_by_kernel
-            return _End.OF_A_TASK if own[0] in _LOOPBACK and is_unknown else _End.ELSEWHERE
+            channels = channels_of(execution)
+            if own[0] not in _LOOPBACK or own[1] not in channels.chosen_by_kernel:
+                return _End.ELSEWHERE
+            # A run that goes on for as long as its program may be told of by the program.
+            is_in_use = own[1] in channels.reached and not execution.settings.is_live
+            return _End.OF_A_SERVER_IN_USE if is_in_use else _End.OF_A_TASK
     is_local = reach_of(execution, descriptor) is Reach.LOCAL
     return _End.OF_A_TASK if is_local else _End.ELSEWHERE
 

@@ -218,6 +218,7 @@ def _connect_under_control(execution: Execution, self: Any, address: Any, frame:
     point(execution, self.fileno(), place, CONNECT)
     if self.type != socket.SOCK_STREAM:
         return _connect_ex(self, address)
+    _note_reached(execution, address)
     error = _try_to_connect(self, address)
     _adopt_connection(execution, self, place)
     if error not in _IN_PROGRESS:
@@ -251,6 +252,13 @@ def _connect_under_control(execution: Execution, self: Any, address: Any, frame:
     return result[0]
 
 
+def _note_reached(execution: Execution, address: Any) -> None:
+    """A task connects to an address: a server there has its clients among the tasks."""
+    channels = channels_of(execution)
+    if isinstance(address, tuple) and address[1] in channels.ports:
+        channels.reached.add(address[1])
+
+
 def _adopt_connection(execution: Execution, self: Any, place: Any) -> None:
     """Name a connection when it is made; its beginning also touches what listens."""
     descriptor = self.fileno()
@@ -271,6 +279,7 @@ def connect(self: Any, address: Any, /) -> None:
     if execution is None or self.gettimeout() == 0 or self.fileno() < 0:
         if execution is not None and self.fileno() >= 0:
             point(execution, self.fileno(), place_outside(_getframe(1)), CONNECT)
+            _note_reached(execution, address)
         _connect(self, address)
         return
     error = _connect_under_control(execution, self, address, _getframe(1))
