@@ -1,8 +1,8 @@
 """culsans 0.8.0: an item is lost with a task of trio that is cancelled while it gets it.
 
 Promised: what was put into a queue is in it until somebody gets it.
-Order: ``async_get`` (_queues.py:231) takes the item, and then lets others run once, as trio wants it; if
-the task is cancelled there, it raises the cancellation, and nobody has the item.
+Order: ``async_get`` (_queues.py:231) takes the item, and then lets others run once, as trio wants
+it; if the task is cancelled there, it raises the cancellation, and nobody has the item.
 Reported: the changes of 0.9.0, where it is fixed.
 """
 
