@@ -100,12 +100,14 @@ class OptimalReduction(ReductionPath):
     @property
     def estimate(self) -> Estimate | None:
         """How many executions it takes in all, from the explored part of the tree."""
-        found = self.estimate_found()
-        others = {} if self._is_divided else self._others_at_steps()
+        if self._is_divided:
+            return self.estimate_found()
+        others, executed = self._others_at_steps(), self._tally.executions
+        found = size_of_growing_tree(executed, self._share_done(others, False), "executions")
         if found is None or not others:
             return found
         share = self._share_done(others, True)
-        foreseen = size_of_growing_tree(self._share_at, share, "executions", FORESEEN)
+        foreseen = size_of_growing_tree(executed, share, "executions", FORESEEN)
         if foreseen is None or foreseen.log_size <= found.log_size:
             return found
         return foreseen
@@ -121,7 +123,8 @@ class OptimalReduction(ReductionPath):
                 self._share_at = self._tally.executions
             # Otherwise everything is with another process; use what was known last.
         else:
-            self._share = self._share_done(self._others_at_steps(), False)
+            # Whose branches are how large takes long to tell.
+            self._share = self._share_done({}, False)
             self._share_at = self._tally.executions
         return size_of_growing_tree(self._share_at, self._share, "executions")
 
