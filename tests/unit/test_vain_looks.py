@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextvars
 import io
 import itertools
+import linecache
 import queue
 import random
 import sys
@@ -18,6 +19,7 @@ import pytest
 
 import bohrbug
 from bohrbug.exploration.verdicts import VerdictKind
+from bohrbug.runtime.threads import source_statements, vain_looks
 from tests.programs.together import together
 
 TRIES = 30
@@ -119,6 +121,20 @@ def looks_at_a_variable() -> None:
 def test_loops_over_what_others_change_hold(test: Callable[[], None]) -> None:
     result = bohrbug.explore(test, minimise=False, causes=0, strategy="dpor", executions=300)
     assert result.verdict.kind is VerdictKind.HOLDS
+
+
+def test_to_read_sources_is_nothing_that_a_task_does() -> None:
+    def executions() -> int:
+        return bohrbug.explore(waits_for_both, strategy="dpor", minimise=False, causes=0).executions
+
+    executions()
+    linecache.cache.pop(__file__, None)
+    source_statements._tree_of.cache_clear()
+    source_statements.loops_around.cache_clear()
+    vain_looks._called_in_loop.cache_clear()
+    vain_looks._called_by.cache_clear()
+    first = executions()
+    assert first == executions()
 
 
 def test_a_loop_that_only_looks_is_named() -> None:

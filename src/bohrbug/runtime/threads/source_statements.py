@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import linecache
+import os
 from collections.abc import Iterator
 from functools import lru_cache
 from types import CodeType
@@ -81,9 +82,34 @@ def loops_around(code: CodeType, line: int) -> tuple[Loop, ...]:
 @lru_cache(maxsize=4)
 def _tree_of(filename: str) -> ast.Module:
     try:
-        return ast.parse("".join(linecache.getlines(filename)))
-    except (SyntaxError, ValueError):
+        tree = compile(_source_of(filename), filename, "exec", ast.PyCF_ONLY_AST, True)
+    except (SyntaxError, ValueError, OSError):
         return ast.Module([], [])
+    assert isinstance(tree, ast.Module)
+    return tree
+
+
+def _source_of(filename: str) -> str | bytes:
+    """The source in a file, or in the cache that doctests and shells put theirs into.
+
+    Tasks may be running, of which this is no part: the functions of ``linecache`` would count as
+    called by them, and so would the reading of a file.
+    """
+    cached = linecache.cache.get(filename)
+    if cached is not None and len(cached) > 1:
+        return "".join(cached[2])
+    descriptor = _real_open(filename, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        found = b""
+        while more := _real_read(descriptor, _MOST_READ):
+            found += more
+        return found
+    finally:
+        _real_close(descriptor)
+
+
+_MOST_READ = 1 << 20
+_real_open, _real_read, _real_close = os.open, os.read, os.close
 
 
 def _around(body: list[ast.stmt], line: int) -> Iterator[ast.stmt]:

@@ -9,7 +9,11 @@ from bohrbug.runtime.threads.rewrite.classes import names
 _MATCH = "match" if sys.version_info < (3, 15) else "prefixmatch"
 """What ``re.match`` calls itself."""
 
-_ASYNC_STATE = " getasyncgenstate" if sys.version_info >= (3, 12) else ""
+_ASYNC_STATE = (
+    " getasyncgenstate markcoroutinefunction _has_coroutine_mark"
+    if sys.version_info >= (3, 12)
+    else ""
+)
 
 _SHUTDOWN = " Queue.shutdown" if sys.version_info >= (3, 13) else ""
 
@@ -54,7 +58,6 @@ _BY_MODULE = {
     "enum": "Enum.__new__ EnumType.__setattr__ EnumType.__delattr__",
     "inspect": f"getgeneratorstate getcoroutinestate{_ASYNC_STATE} getclosurevars"
     " getattr_static _check_instance getmembers _getmembers getmembers_static"
-    " markcoroutinefunction _has_coroutine_mark"
     " _signature_from_callable _signature_from_function unwrap get_annotations",
     "annotationlib": "get_annotations _get_dunder_annotations ForwardRef.evaluate",
     "typing": "_BaseGenericAlias.__call__ get_type_hints _ProtocolMeta.__instancecheck__",
