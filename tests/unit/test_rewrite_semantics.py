@@ -28,7 +28,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bohrbug.runtime.threads.rewrite import Rewriter, Scope, set_sink
+from bohrbug.runtime.threads.rewrite import Rewriter, Scope, attributes, set_sink
 from bohrbug.runtime.threads.rewrite.codec import (
     Splice,
     decode,
@@ -38,6 +38,13 @@ from bohrbug.runtime.threads.rewrite.codec import (
     splice,
 )
 from tests.thoroughness import examples
+
+
+@pytest.fixture(autouse=True, scope="module")
+def nothing_stays_stored() -> Iterator[None]:
+    """What code is known to store says nothing of other tests; no exploration ends here."""
+    yield
+    attributes.forget_stored_names()
 
 
 class Silent:
