@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import sys
 import threading
 from collections import namedtuple
@@ -244,6 +245,8 @@ def test_what_begins_in_a_thread_outside_of_the_execution_is_told_when_the_test_
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     state = State(nullcontext())
+    # What is compiled learns from this module where to look for the thread.
+    importlib.import_module("bohrbug.runtime.threads.execution")
     with Discovery() as discovery:
         monkeypatch.setattr(current, "thread", threading.get_ident())
         outside = threading.Thread(target=late_function, args=(state,))
