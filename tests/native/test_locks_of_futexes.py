@@ -49,9 +49,6 @@ def test_where_nothing_is_wrong_nothing_fails(
 def test_of_locks_of_a_library_that_nobody_knows_there_is_no_promise(
     program: Callable[..., Path], flags: tuple[str, ...]
 ) -> None:
-    once = explored(program(*flags), "own", causes=0, strategy="dfs", predict=0, executions=1)
-    # Nobody has waited for anything then.
-    assert any("futexes" in caveat for caveat in once.verdict.caveats)
     result = explored(program(*flags), "own", causes=0, strategy="dfs", predict=0)
     if result.failures:
         # With hooks the race shows where tasks come between.
