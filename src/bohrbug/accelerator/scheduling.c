@@ -239,7 +239,7 @@ count_look(PyObject *self, PyObject *looks, PyObject *place)
         SET_EXECUTION(SPINNING, Py_True);
     } else if (result == 0 && (looked == first_look || looked == second_look) &&
                (result = PySet_Contains(EXECUTION(BUSY_PLACES), key)) == 0) {
-        PyObject *noted = PyObject_CallMethodObjArgs(self, text_looked_again, key, after, NULL);
+        PyObject *noted = PyObject_CallMethodOneArg(self, text_looked_again, key);
         result = noted == NULL ? -1 : 0;
         Py_XDECREF(noted);
     }

@@ -10,7 +10,6 @@ random walk can be.
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import Any
 
 LEAST_SHOWN = 20
 """Classes that both have shown, before their number says anything."""
@@ -62,6 +61,6 @@ class Recapture:
         """Plain data: the hashes, and after how many executions each was shown."""
         return [list(self._shown_at), list(self._shown_at.values())]
 
-    def merge(self, data: list[list[Any]]) -> None:
+    def merge(self, data: list[list[int]]) -> None:
         """Become what :meth:`to_json` wrote."""
         self._shown_at = dict(zip(*data, strict=True))

@@ -61,10 +61,9 @@ from bohrbug.runtime.threads.rewrite.tell import tells_breakers
 from bohrbug.runtime.threads.settings import Settings
 from bohrbug.runtime.threads.shared_test_state import SharedTestState
 from bohrbug.runtime.threads.task import ANNOUNCING, JOINED, Task, TaskKilled, TimeoutPolicy
-from bohrbug.runtime.threads.vain_looks import LOOKS, Surroundings, surroundings
+from bohrbug.runtime.threads.vain_looks import LOOKS, is_in_vain
 
 _new_operation = tuple.__new__
-_SURROUNDINGS = "surroundings"
 
 IN_C = frozenset({"Lock", "RLock", "SimpleQueue", "choice"})
 """Types of resources whose operations the interpreter executes without checking the GIL."""
@@ -515,25 +514,16 @@ class Execution(Deciding):
             looks.clear()
             self._spinning = True
         elif count in LOOKS and key not in self._busy_places:
-            self.looked_again(key, count)
+            self.looked_again(key)
 
-    def looked_again(self, key: Any, count: int) -> None:
-        """The running task has changed nothing since it first looked somewhere: is that in vain?
+    def looked_again(self, key: Any) -> None:
+        """The running task has looked somewhere for one of :data:`.LOOKS`: does it only spin?
 
         Parameters:
             key: of the place at which it looks.
-            count: how often it has by now, one of :data:`.LOOKS`.
         """
-        looks: dict[Any, Any] = self.current.looks
-        if count == LOOKS[0]:
-            found = surroundings(self.clock.now)
-            if found is None:
-                self._busy_places.add(key)
-            else:
-                looks[_SURROUNDINGS, key] = found
-            return
-        before: Surroundings | None = looks.pop((_SURROUNDINGS, key), None)
-        if before is not None and before.are_the_same(self.clock.read_since):
+        looks = self.current.looks
+        if is_in_vain(looks, self._busy_places, key, self.clock):
             looks.clear()
             self._spinning = self._in_vain = True
 

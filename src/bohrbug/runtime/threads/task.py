@@ -131,8 +131,8 @@ class Task:
         self.looks_at: Any = None
         # An exception that another task has sent to it, and that has not come yet.
         self.sent: Any = None
-        # How often the task looked at something without making progress itself.
-        self.looks: dict[Any, int] = {}
+        # How often the task looked where without making progress itself, and what it could reach.
+        self.looks: dict[Any, Any] = {}
         self.begun = index == 0
         self.entered = index == 0
         # A GIL build could have switched threads since the last operation.

@@ -13,7 +13,14 @@ from typing import Any
 
 from bohrbug.runtime.threads.control import controlled, in_another_thread
 from bohrbug.runtime.threads.late_patches import LatePatches
-from bohrbug.runtime.threads.rewrite.discovery import give_way, has_tool
+from bohrbug.runtime.threads.rewrite.discovery import (
+    give_way,
+    has_tool,
+    real_free_tool_id,
+    real_get_tool,
+    real_register_callback,
+    real_use_tool_id,
+)
 
 patches = LatePatches()
 
@@ -22,27 +29,22 @@ CALLED = "what sys.monitoring calls as no code of the test"
 
 _monitoring: Any = getattr(sys, "monitoring", None)
 
-_real_get_tool: Any = getattr(_monitoring, "get_tool", None)
-_real_use_tool_id: Any = getattr(_monitoring, "use_tool_id", None)
-_real_free_tool_id: Any = getattr(_monitoring, "free_tool_id", None)
-_real_register_callback: Any = getattr(_monitoring, "register_callback", None)
-
 
 def use_tool_id(tool_id: int, name: str, /) -> None:
     """Stands for ``sys.monitoring.use_tool_id``."""
     give_way(tool_id)
-    _real_use_tool_id(tool_id, name)
+    real_use_tool_id(tool_id, name)
 
 
 def get_tool(tool_id: int, /) -> Any:
     """Stands for ``sys.monitoring.get_tool``: ours is none."""
-    return None if has_tool(tool_id) else _real_get_tool(tool_id)
+    return None if has_tool(tool_id) else real_get_tool(tool_id)
 
 
 def free_tool_id(tool_id: int, /) -> None:
     """Stands for ``sys.monitoring.free_tool_id``: ours is free as it is."""
     if not has_tool(tool_id):
-        _real_free_tool_id(tool_id)
+        real_free_tool_id(tool_id)
 
 
 def register_callback(tool_id: int, event: int, function: Callable[..., Any] | None, /) -> Any:
@@ -50,7 +52,7 @@ def register_callback(tool_id: int, event: int, function: Callable[..., Any] | N
     execution = controlled()
     if execution is not None and function is not None and not in_another_thread():
         execution.trace.uncontrolled.assume(CALLED)
-    return _real_register_callback(tool_id, event, function)
+    return real_register_callback(tool_id, event, function)
 
 
 if _monitoring is not None:

@@ -12,13 +12,13 @@ from __future__ import annotations
 
 import ast
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextvars import ContextVar
 from functools import lru_cache
 from itertools import pairwise
 from random import Random
 from types import CodeType, FrameType, FunctionType
-from typing import NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 from bohrbug.runtime.threads.local_variables import local_variables
 from bohrbug.runtime.threads.rewrite.classes import MISSING, look_up
@@ -56,7 +56,20 @@ _LEAVING = (ast.Break, ast.Return, ast.Raise)
 _OWN = "bohrbug."
 
 
-class Surroundings(NamedTuple):
+class Clock(Protocol):
+    """What is asked of an execution's clock."""
+
+    @property
+    def now(self) -> float:
+        """Seconds of virtual time."""
+        ...
+
+    def read_since(self, moment: float) -> bool:
+        """Whether the program has read it since then, in seconds."""
+        ...
+
+
+class _Surroundings(NamedTuple):
     """What a task could reach when it looked.
 
     Parameters:
@@ -67,23 +80,31 @@ class Surroundings(NamedTuple):
     contents: Contents
     moment: float
 
-    def are_the_same(self, has_read_clock_since: Callable[[float], bool]) -> bool:
-        """Whether the running task, which has looked there again, is back where it was.
 
-        Parameters:
-            has_read_clock_since: whether the program has, since such a moment.
-        """
-        return not has_read_clock_since(self.moment) and _contents() == self.contents
-
-
-def surroundings(now: float) -> Surroundings | None:
-    """What the running task can reach; ``None`` if it may do more than look.
+def is_in_vain(looks: dict[Any, Any], busy_places: set[Any], key: Any, clock: Clock) -> bool:
+    """Whether the running task has come back to where it was when it last looked there.
 
     Parameters:
-        now: the moment of virtual time, in seconds.
+        looks: how often it has looked where, since it last changed anything; what it could reach
+            at the first of the :data:`LOOKS` is kept there, too, as that is out of date then.
+        busy_places: where tasks do more than look, for all that can be told; added to.
+        key: of the place at which it has just looked, for one of :data:`LOOKS`.
+        clock: of the execution.
     """
-    contents = _contents()
-    return None if contents is None else Surroundings(contents, now)
+    kept = (_Surroundings, key)
+    if looks[key] == LOOKS[0]:
+        contents = _contents()
+        if contents is None:
+            busy_places.add(key)
+        else:
+            looks[kept] = _Surroundings(contents, clock.now)
+        return False
+    before: _Surroundings | None = looks.pop(kept, None)
+    return (
+        before is not None
+        and not clock.read_since(before.moment)
+        and _contents() == before.contents
+    )
 
 
 def _contents() -> Contents | None:

@@ -25,10 +25,10 @@ _TOOLS = (4, 3, 5)
 _monitoring: Any = getattr(sys, "monitoring", None)
 
 # A program finds others in their place, see :mod:`bohrbug.runtime.threads.tool_ids`.
-_real_get_tool: Any = getattr(_monitoring, "get_tool", None)
-_real_use_tool_id: Any = getattr(_monitoring, "use_tool_id", None)
-_real_free_tool_id: Any = getattr(_monitoring, "free_tool_id", None)
-_real_register_callback: Any = getattr(_monitoring, "register_callback", None)
+real_get_tool: Any = getattr(_monitoring, "get_tool", None)
+real_use_tool_id: Any = getattr(_monitoring, "use_tool_id", None)
+real_free_tool_id: Any = getattr(_monitoring, "free_tool_id", None)
+real_register_callback: Any = getattr(_monitoring, "register_callback", None)
 
 _entered: list[Discovery] = []
 """Those that are entered."""
@@ -41,7 +41,7 @@ def has_tool(tool: object) -> bool:
 
 def give_way(tool: object) -> None:
     """A program is about to use an id of ``sys.monitoring``: whoever of us has it takes another."""
-    for discovery in _entered:
+    for discovery in [*_entered]:
         if discovery.tool == tool:
             discovery.change_tool()
 
@@ -161,8 +161,8 @@ class Discovery:
         self.is_entered = False
         if self.tool is not None:
             _monitoring.set_events(self.tool, 0)
-            _real_register_callback(self.tool, _monitoring.events.PY_START, None)
-            _real_free_tool_id(self.tool)
+            real_register_callback(self.tool, _monitoring.events.PY_START, None)
+            real_free_tool_id(self.tool)
             self.tool = None
             _entered.remove(self)
         elif self._is_evaluating:
@@ -204,17 +204,17 @@ class Discovery:
             tool = self._free_tool() if tool is None else tool
             if tool is None:
                 return False
-            _real_use_tool_id(tool, "bohrbug")
+            real_use_tool_id(tool, "bohrbug")
             self.tool = tool
             _entered.append(self)
-            _real_register_callback(tool, monitoring.events.PY_START, self._started)
+            real_register_callback(tool, monitoring.events.PY_START, self._started)
             monitoring.set_events(tool, monitoring.events.PY_START)
             # Events that an earlier discovery has disabled.
             monitoring.restart_events()
             return True
 
         def _free_tool(self) -> int | None:
-            free = (tool for tool in _TOOLS if _real_get_tool(tool) is None)
+            free = (tool for tool in _TOOLS if real_get_tool(tool) is None)
             return next(free, None)
 
         def change_tool(self) -> None:
