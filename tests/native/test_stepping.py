@@ -11,6 +11,7 @@ import pytest
 
 from bohrbug.exploration.options import ExploreOptions
 from bohrbug.exploration.stepping.session import Session
+from bohrbug.model.conditions import Conditions
 from bohrbug.model.decision import Decision, Readiness
 from bohrbug.model.outcome import OutcomeKind
 from bohrbug.model.plan import Ask, Plan
@@ -149,6 +150,19 @@ def test_accesses_that_race_are_found_before_the_first_decision(native_build: Bu
     options = ExploreOptions(level="sync")
     with stepped_program(Command((program,)), options) as test:
         assert not {"read", "write"} & set(_operations(test.finish(()).trace))
+
+
+def test_timeouts_are_as_late_as_they_were_for_the_file(native_build: Build) -> None:
+    command = Command((str(native_build("lock_order.c")),))
+    with stepped_program(command, ExploreOptions()) as test:
+        trace = test.finish(()).trace
+        assert not trace.plan.conditions.late_timeouts
+        failure = test.as_failure(trace)
+    failure.plan = Plan(conditions=Conditions(late_timeouts=True, most_stall=1.0))
+    with stepped_program(command, ExploreOptions(), (), failure) as test:
+        conditions = test.finish(()).trace.plan.conditions
+        assert conditions.late_timeouts
+        assert conditions.most_stall == 1.0
 
 
 @pytest.mark.parametrize(

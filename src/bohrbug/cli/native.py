@@ -147,8 +147,6 @@ def debug_native(reproduction: Reproduction) -> None:
 
     try:
         gdb_path()
-        conditions = reproduction.options.conditions()
-        conditions = conditions.with_timeouts_of(failure.plan.conditions)
-        runtime.lend(failure.plan.under(conditions), start)
+        runtime.lend(failure.plan.under(reproduction.conditions), start)
     except UnsupportedError as error:
         usage_error(str(error))

@@ -200,7 +200,7 @@ def _step_native(subject: _Subject, script: TextIO | None) -> int:
 
     try:
         command = command_from(subject.target)
-        with stepped_program(command, subject.options, subject.points) as test:
+        with stepped_program(command, subject.options, subject.points, subject.expected) as test:
             return _prompt(test, subject, script).run()
     except UnsupportedError as error:
         usage_error(str(error))

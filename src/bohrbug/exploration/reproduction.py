@@ -23,7 +23,7 @@ from bohrbug.exploration.program_text import (
 from bohrbug.exploration.result import Failure, Interpreter
 from bohrbug.model.cause import Cause
 from bohrbug.model.cause_json import cause_from_json, cause_to_json
-from bohrbug.model.conditions import FunctionKey, Growth, PlaceKey
+from bohrbug.model.conditions import Conditions, FunctionKey, Growth, PlaceKey
 from bohrbug.model.history import with_places
 from bohrbug.model.json_checks import (
     a_bool,
@@ -89,6 +89,11 @@ class Reproduction:
     python: str = field(default_factory=platform.python_version)
     texts: dict[str, FileText] = field(default_factory=dict)
     natively: str = ""
+
+    @property
+    def conditions(self) -> Conditions:
+        """Those under which its plan is executed, but for the points, which are places of now."""
+        return self.options.conditions().with_timeouts_of(self.failure.plan.conditions)
 
     def to_json(self) -> dict[str, Any]:
         """The file's content."""

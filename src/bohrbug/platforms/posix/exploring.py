@@ -185,8 +185,7 @@ def replay_native(
     command = command_from(reproduction.target)
     runtime = runtime_of(command, reproduction.options, on_replayed=on_printed)
     runtime.want_points(reproduction.points)
-    recorded = reproduction.failure
-    conditions = reproduction.options.conditions().with_timeouts_of(recorded.plan.conditions)
+    recorded, conditions = reproduction.failure, reproduction.conditions
     expected = replace(recorded, plan=recorded.plan.under(conditions))
     with runtime:
         # It shows what is expected.

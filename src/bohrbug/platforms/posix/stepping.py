@@ -81,7 +81,10 @@ class SteppedProgram:
 
 @contextmanager
 def stepped_program(
-    command: Command, options: ExploreOptions, points: Iterable[PlaceKey] | None = None
+    command: Command,
+    options: ExploreOptions,
+    points: Iterable[PlaceKey] | None = None,
+    expected: Failure | None = None,
 ) -> Iterator[SteppedProgram]:
     """A native program to step through.
 
@@ -90,11 +93,14 @@ def stepped_program(
         options: of them count which say what an execution is.
         points: the accesses to memory that are scheduling points; those that are found to race in
             a few executions made for this, if ``None``.
+        expected: the failure of the file that is followed.
 
     Raises:
         UnsupportedError: it can't be controlled.
     """
     runtime, conditions = runtime_of(command, options), options.conditions()
+    if expected is not None:
+        conditions = conditions.with_timeouts_of(expected.plan.conditions)
     assert isinstance(runtime.explainer, NativeExplainer)
     explainer = runtime.explainer = _Asking(runtime.explainer)
     if points is not None:

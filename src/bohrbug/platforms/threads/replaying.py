@@ -176,8 +176,7 @@ def _replay_of_one_run(
     """Follow the plan of a program that has run only once, and let it grow as it did then."""
     options, recorded = reproduction.options, reproduction.failure
     assert recorded.growth is not None
-    conditions = options.conditions().with_timeouts_of(recorded.plan.conditions)
-    expected = replace(recorded, plan=recorded.plan.under(conditions))
+    expected = replace(recorded, plan=recorded.plan.under(reproduction.conditions))
     replayed: list[Replay] = []
     for _ in range(times):
         watched = _Watched(debugger)
@@ -242,8 +241,7 @@ class _Replays:
         invariant = options.invariant if debugger is None else watched.before_step
         runtime = runtime_of(self._function, options, invariant, watched)
         recorded = self._reproduction.failure
-        conditions = options.conditions().with_timeouts_of(recorded.plan.conditions)
-        conditions = replace(conditions, points=frozenset(points))
+        conditions = replace(self._reproduction.conditions, points=frozenset(points))
         expected = replace(recorded, plan=recorded.plan.under(conditions))
         self._stopping.runtime = runtime
         with self._guarded(runtime), runtime:
