@@ -45,6 +45,13 @@ def with_fast_path(function: _Function) -> _Function:
     return function if native is None else getattr(native, function.__name__, function)
 
 
+def with_fast_path_before(function: _Function) -> _Function:
+    """Decorator: the function of that name in C, which calls this one for what it leaves to it."""
+    if native is not None:
+        native.use_reference(function.__name__, function)
+    return with_fast_path(function)
+
+
 def never(*_arguments: object) -> bool:
     """Replaces a function in C that tries something and says whether it has done it."""
     return False

@@ -271,6 +271,9 @@ bool hooks_are_active(void);
 bool dicts_stand_for_objects(void);
 /* Tell of an access to a whole object; done, or failed. */
 Progress tell_whole_now(PyObject *owner, bool is_write, PyObject *place);
+
+/* Tell of an item whose key is a text or an int: a new reference to None. */
+PyObject *tell_item_now(PyObject *owner, PyObject *key, bool is_write, PyObject *place);
 /* ``table[type(owner)]``, where the table may work it out; a new reference. */
 PyObject *found_for_type(PyObject *table, PyObject *owner);
 
@@ -289,6 +292,9 @@ PyObject *use_intervals(PyObject *module, PyObject *arguments);
 PyObject *use_calls(PyObject *module, PyObject *arguments);
 PyObject *use_iteration(PyObject *module, PyObject *arguments);
 extern PyMethodDef call_hook_definitions[];
+extern PyMethodDef operator_hook_definitions[];
+PyObject *use_operators(PyObject *module, PyObject *arguments);
+PyObject *use_reference(PyObject *module, PyObject *arguments);
 
 /* -- variables.c ----------------------------------------------------------------- */
 

@@ -374,6 +374,12 @@ tell_whole_now(PyObject *owner, bool is_write, PyObject *place)
 }
 
 PyObject *
+tell_item_now(PyObject *owner, PyObject *key, bool is_write, PyObject *place)
+{
+    return tell(ITEM, owner, key, is_write, place);
+}
+
+PyObject *
 found_for_type(PyObject *table, PyObject *owner)
 {
     PyObject *found = PyDict_GetItemWithError(table, (PyObject *)Py_TYPE(owner));
@@ -490,7 +496,7 @@ item_hook(PyObject *const *arguments, Py_ssize_t count, bool is_write)
         result = Py_NewRef(Py_None);
     } else if ((family == sequence && PyLong_CheckExact(key) &&
                 PyLong_AsLongAndOverflow(key, &overflow) >= 0 && overflow >= 0) ||
-               (family == mapping && PyUnicode_CheckExact(key) &&
+               (family == mapping && (PyUnicode_CheckExact(key) || PyLong_CheckExact(key)) &&
                 !dicts_stand_for_objects())) {
         result = tell(ITEM, owner, key, is_write, arguments[2]);
     } else {

@@ -4,13 +4,14 @@
 
 /* What the Python modules decide by; they are changed, but never exchanged. */
 static PyObject *intervals, *stored_parts, *called, *by_class, *methods, *functions, *iterators,
-    *containers;
+    *containers, *made_silently;
 /* Functions in Python for what is not decided here, and words that they use. */
 static PyObject *enter_interval, *leave_interval, *method_in_python, *called_object, *harmless,
     *plain_write, *over_nothing, *step_into, *advance, *tell_container;
 static PyObject *text_name;
-/* References to an iterator that nobody but the loop over it holds, as seen here. */
-static Py_ssize_t held_by_loop;
+/* References to an iterator that nobody but the loop over it holds, as seen here; and how many
+   there are more where it is the parameter of a comprehension as well. */
+static Py_ssize_t held_by_loop, more_by_comprehension;
 
 static PyObject *
 none_if_done(PyObject *result)
@@ -56,6 +57,16 @@ tell_built_in(PyObject *callable, PyObject *place)
     Py_XDECREF(name);
     Py_DECREF(effects);
     return progress;
+}
+
+/* Of a class: tell what making an object of it does, if that is nothing. */
+static Progress
+tell_class(PyObject *class)
+{
+    PyObject *is_silent = PyDict_GetItemWithError(made_silently, class);
+    if (is_silent == Py_True)
+        return DONE;
+    return PyErr_Occurred() ? FAILED : RARE;
 }
 
 /* What the frame that calls a hook has accessed before is over; the hook has no frame. */
@@ -111,11 +122,13 @@ call_hook(PyObject *const *arguments, Py_ssize_t count, Py_ssize_t number)
     Py_XDECREF(answer);
     if (is_told <= 0)
         return is_told < 0 ? NULL : Py_NewRef(Py_None);
-    if (PyCFunction_CheckExact(callable)) {
-        Progress progress = tell_built_in(callable, place);
-        if (progress != RARE)
-            return progress == FAILED ? NULL : Py_NewRef(Py_None);
-    }
+    Progress progress = RARE;
+    if (PyCFunction_CheckExact(callable))
+        progress = tell_built_in(callable, place);
+    else if (PyType_CheckExact(callable))
+        progress = tell_class(callable);
+    if (progress != RARE)
+        return progress == FAILED ? NULL : Py_NewRef(Py_None);
     PyObject *teller = PyDict_GetItemWithError(by_class, (PyObject *)Py_TYPE(callable));
     if (teller == NULL) {
         if (PyErr_Occurred())
@@ -183,14 +196,14 @@ leave(PyObject *Py_UNUSED(module), PyObject *const *arguments, Py_ssize_t count)
 
 /* iterator, place */
 static PyObject *
-step(PyObject *Py_UNUSED(module), PyObject *const *arguments, Py_ssize_t count)
+step_hook(PyObject *const *arguments, Py_ssize_t count, Py_ssize_t held)
 {
     if (count != 2)
         return too_few();
     if (!hooks_are_active())
         Py_RETURN_NONE;
     PyObject *iterator = arguments[0];
-    bool is_private = Py_REFCNT(iterator) <= held_by_loop;
+    bool is_private = Py_REFCNT(iterator) <= held;
     PyObject *role = found_for_type(iterators, iterator);
     if (role == NULL)
         return NULL;
@@ -220,6 +233,25 @@ failed:
 }
 
 static PyObject *
+step(PyObject *Py_UNUSED(module), PyObject *const *arguments, Py_ssize_t count)
+{
+    return step_hook(arguments, count, held_by_loop);
+}
+
+static PyObject *
+step_of_comprehension(PyObject *Py_UNUSED(module), PyObject *const *arguments, Py_ssize_t count)
+{
+    return step_hook(arguments, count, held_by_loop + more_by_comprehension);
+}
+
+static PyObject *
+hold_by_comprehension(PyObject *Py_UNUSED(module), PyObject *number)
+{
+    more_by_comprehension = PyLong_AsSsize_t(number);
+    return PyErr_Occurred() ? NULL : Py_NewRef(Py_None);
+}
+
+static PyObject *
 references_of_argument(PyObject *Py_UNUSED(module), PyObject *const *arguments, Py_ssize_t count)
 {
     return count != 1 ? too_few() : PyLong_FromSsize_t(Py_REFCNT(arguments[0]));
@@ -229,7 +261,9 @@ references_of_argument(PyObject *Py_UNUSED(module), PyObject *const *arguments, 
     {#name, (PyCFunction)(void (*)(void))name, METH_FASTCALL, "See the function in Python."}
 PyMethodDef call_hook_definitions[] = {
     HOOK(call0), HOOK(call1), HOOK(call2), HOOK(call3), HOOK(enter),
-    HOOK(leave), HOOK(step),
+    HOOK(leave), HOOK(step), HOOK(step_of_comprehension),
+    {"hold_by_comprehension", hold_by_comprehension, METH_O,
+     "Say how many references more than a loop a comprehension holds to its iterator."},
     {"references_of_argument", (PyCFunction)(void (*)(void))references_of_argument, METH_FASTCALL,
      "How many references there are to an argument that nobody else holds."},
     {0},
@@ -250,12 +284,13 @@ use_intervals(PyObject *Py_UNUSED(module), PyObject *arguments)
 PyObject *
 use_calls(PyObject *Py_UNUSED(module), PyObject *arguments)
 {
-    if (!PyArg_ParseTuple(arguments, "O!OOOOOOOO", &PySet_Type, &stored_parts,
+    if (!PyArg_ParseTuple(arguments, "O!OOOOOOOOO!", &PySet_Type, &stored_parts,
                           &called, &by_class, &methods, &functions, &method_in_python,
-                          &called_object, &harmless, &plain_write))
+                          &called_object, &harmless, &plain_write, &PyDict_Type,
+                          &made_silently))
         return NULL;
     PyObject *kept[] = {stored_parts, called, by_class, methods, functions,
-                        method_in_python, called_object, harmless, plain_write};
+                        method_in_python, called_object, harmless, plain_write, made_silently};
     for (size_t i = 0; i < sizeof kept / sizeof *kept; i++)
         Py_INCREF(kept[i]);
     text_name = PyUnicode_InternFromString("__name__");

@@ -5,7 +5,7 @@
 #include "accelerator.h"
 #include <stdint.h>
 
-static PyTypeObject *detector_type;
+static PyTypeObject *detector_type, *state_type;
 
 enum { CLOCKS, EPOCHS, LAST_EPOCH, PLACES, SHARED_PLACES, TAGS };
 static Slot detector_slots[] = {
@@ -65,6 +65,18 @@ after(PyObject *clock, PyObject *other, Py_ssize_t task, PyObject *epoch)
     return joined;
 }
 
+/* A task, which has published its clock, is in its next epoch. */
+static int
+next_epoch(PyObject *self, Py_ssize_t index)
+{
+    Py_ssize_t last = slot_int(self, detector_slots[LAST_EPOCH]);
+    PyObject *next = PyErr_Occurred() ? NULL : PyLong_FromSsize_t(last + 1);
+    if (next == NULL)
+        return -1;
+    slot_set(self, detector_slots[LAST_EPOCH], next);
+    return PyList_SetItem(DETECTOR(EPOCHS), index, next);
+}
+
 /* RaceDetector.synchronise for a task that is known. */
 static int
 synchronise_known(PyObject *self, Py_ssize_t index, PyObject *state, bool is_write)
@@ -87,16 +99,11 @@ synchronise_known(PyObject *self, Py_ssize_t index, PyObject *state, bool is_wri
         PyObject *own =
             number == NULL ? NULL : PyTuple_Pack(3, number, PyList_GET_ITEM(epochs, index), clock);
         Py_XDECREF(number);
-        Py_ssize_t last = slot_int(self, detector_slots[LAST_EPOCH]);
-        PyObject *next = own == NULL || PyErr_Occurred() ? NULL : PyLong_FromSsize_t(last + 1);
-        if (next == NULL) {
-            Py_XDECREF(own);
+        if (own == NULL)
             return -1;
-        }
         slot_set(state, state_slots[STATE_CLOCK], own);
-        slot_set(self, detector_slots[LAST_EPOCH], next);
         Py_DECREF(own);
-        if (PyList_SetItem(epochs, index, next) < 0)
+        if (next_epoch(self, index) < 0)
             return -1;
     }
     return PyErr_Occurred() ? -1 : 0;
@@ -328,14 +335,86 @@ write_method(PyObject *self, PyObject *const *arguments, Py_ssize_t count)
     return access_method(self, arguments, count, true);
 }
 
-enum { READ, WRITE };
+/* Number number of arguments, as an index of a task; -1: an exception is set. */
+static Py_ssize_t
+index_at(PyObject *const *arguments, Py_ssize_t count, Py_ssize_t expected, Py_ssize_t number)
+{
+    if (count != expected) {
+        PyErr_Format(PyExc_TypeError, "there are %zd arguments, not %zd", expected, count);
+        return -1;
+    }
+    Py_ssize_t index = PyLong_AsSsize_t(arguments[number]);
+    if (index < 0 && !PyErr_Occurred())
+        PyErr_SetString(PyExc_IndexError, "no task has such an index");
+    return PyErr_Occurred() ? -1 : index;
+}
+
+enum { READ, WRITE, SYNCHRONISE, SPAWN };
+static PyObject *call_reference(PyObject *, PyObject *const *, Py_ssize_t, int);
+
+/* task_index, clock_holder, is_write */
+static PyObject *
+synchronise_method(PyObject *self, PyObject *const *arguments, Py_ssize_t count)
+{
+    Py_ssize_t index = index_at(arguments, count, 3, 0);
+    if (index < 0)
+        return NULL;
+    if (index >= PyList_GET_SIZE(DETECTOR(EPOCHS)) ||
+        !PyObject_TypeCheck(arguments[1], state_type))
+        return call_reference(self, arguments, count, SYNCHRONISE);
+    return synchronise_known(self, index, arguments[1], arguments[2] == Py_True) < 0
+               ? NULL
+               : Py_NewRef(Py_None);
+}
+
+/* parent_index, child_index */
+static PyObject *
+spawn_method(PyObject *self, PyObject *const *arguments, Py_ssize_t count)
+{
+    Py_ssize_t parent = index_at(arguments, count, 2, 0);
+    Py_ssize_t child = parent < 0 ? -1 : index_at(arguments, count, 2, 1);
+    if (child < 0)
+        return NULL;
+    PyObject *epochs = DETECTOR(EPOCHS), *clocks = DETECTOR(CLOCKS);
+    Py_ssize_t known = PyList_GET_SIZE(epochs);
+    if (parent >= known)
+        return call_reference(self, arguments, count, SPAWN);
+    if (child >= known) {
+        PyObject *number = PyLong_FromSsize_t(child + 1);
+        PyObject *result =
+            number == NULL ? NULL : PyObject_CallMethod(self, "add_tasks", "O", number);
+        Py_XDECREF(number);
+        if (result == NULL)
+            return NULL;
+        Py_DECREF(result);
+    }
+    PyObject *clock = after(PyList_GET_ITEM(clocks, child), PyList_GET_ITEM(clocks, parent),
+                            parent, PyList_GET_ITEM(epochs, parent));
+    if (clock == NULL || PyList_SetItem(clocks, child, clock) < 0)
+        return NULL;
+    return next_epoch(self, parent) < 0 ? NULL : Py_NewRef(Py_None);
+}
+
 static FastPath detector_fast_paths[] = {
     [READ] = {{"read", (PyCFunction)(void (*)(void))read_method, METH_FASTCALL,
                "See the method in Python."}, NULL},
     [WRITE] = {{"write", (PyCFunction)(void (*)(void))write_method, METH_FASTCALL,
                 "See the method in Python."}, NULL},
+    [SYNCHRONISE] = {{"synchronise", (PyCFunction)(void (*)(void))synchronise_method,
+                      METH_FASTCALL, "See the method in Python."}, NULL},
+    [SPAWN] = {{"spawn", (PyCFunction)(void (*)(void))spawn_method, METH_FASTCALL,
+                "See the method in Python."}, NULL},
     {{0}, NULL},
 };
+
+static PyObject *
+call_reference(PyObject *self, PyObject *const *arguments, Py_ssize_t count, int method)
+{
+    PyObject *all[4] = {self};
+    for (Py_ssize_t i = 0; i < count; i++)
+        all[1 + i] = arguments[i];
+    return PyObject_Vectorcall(detector_fast_paths[method].reference, all, (size_t)count + 1, NULL);
+}
 
 PyObject *
 detect(PyObject *self, PyObject *shadow, Py_ssize_t index, PyObject *place, bool is_write)
@@ -343,12 +422,9 @@ detect(PyObject *self, PyObject *shadow, Py_ssize_t index, PyObject *place, bool
     PyObject *epochs = DETECTOR(EPOCHS);
     if (index < 0 || index >= PyList_GET_SIZE(epochs)) {
         PyObject *number = PyLong_FromSsize_t(index);
-        PyObject *all[] = {self, shadow, number, place};
-        PyObject *result = number == NULL
-                               ? NULL
-                               : PyObject_Vectorcall(
-                                     detector_fast_paths[is_write ? WRITE : READ].reference, all, 4,
-                                     NULL);
+        PyObject *all[] = {shadow, number, place};
+        PyObject *result =
+            number == NULL ? NULL : call_reference(self, all, 3, is_write ? WRITE : READ);
         Py_XDECREF(number);
         return result;
     }
@@ -404,5 +480,6 @@ use_detector(PyObject *Py_UNUSED(module), PyObject *arguments)
     if (take_over(detector, detector_fast_paths) < 0)
         return NULL;
     detector_type = (PyTypeObject *)Py_NewRef(detector);
+    state_type = (PyTypeObject *)Py_NewRef(state);
     Py_RETURN_NONE;
 }

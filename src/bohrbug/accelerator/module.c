@@ -44,6 +44,8 @@ static PyMethodDef functions[] = {
     {"use_silent_sink", use_silent_sink, METH_O, "Know the sink that is told of no reads."},
     {"use_intervals", use_intervals, METH_VARARGS, "Know the accesses that are halfway."},
     {"use_calls", use_calls, METH_VARARGS, "Know what hooks of calls decide by."},
+    {"use_operators", use_operators, METH_VARARGS, "Know what hooks of operators decide by."},
+    {"use_reference", use_reference, METH_VARARGS, "Call this for what a hook leaves to it."},
     {"use_iteration", use_iteration, METH_VARARGS, "Know what hooks of loops decide by."},
     {"set_sink", set_sink, METH_O, "Tell accesses to this sink from now on; None: to nobody."},
     {"use_variables", use_variables, METH_VARARGS, "Know the classes of variables."},
@@ -107,6 +109,7 @@ PyInit__accelerator(void)
     PyObject *module = PyModule_Create(&definition);
     if (module != NULL && (PyModule_AddFunctions(module, hook_definitions) < 0 ||
                            PyModule_AddFunctions(module, call_hook_definitions) < 0 ||
+                           PyModule_AddFunctions(module, operator_hook_definitions) < 0 ||
                            PyModule_AddType(module, &keys_type) < 0))
         Py_CLEAR(module);
     return module;

@@ -58,11 +58,12 @@ from bohrbug.runtime.threads.rewrite.attributes import (
     raw_read_kind,
     raw_write_kind,
 )
-from bohrbug.runtime.threads.rewrite.classes import FOREIGN, look_up
+from bohrbug.runtime.threads.rewrite.classes import FOREIGN
 from bohrbug.runtime.threads.rewrite.delegates import may_be_exchanged
 from bohrbug.runtime.threads.rewrite.functions_table import MADE_AS
 from bohrbug.runtime.threads.rewrite.inspected import Inspecting
 from bohrbug.runtime.threads.rewrite.instance_dicts import KNOWN_DICTS
+from bohrbug.runtime.threads.rewrite.made_silently import MADE_SILENTLY, is_made_by_unknown_code
 from bohrbug.runtime.threads.rewrite.operands import READING
 from bohrbug.runtime.threads.rewrite.place import Place
 from bohrbug.runtime.threads.rewrite.value_users import Collecting, Folding, Looking, User
@@ -147,7 +148,7 @@ def further_argument(callable_: Any, value: Any, place: Place) -> None:
     effect = None
     if class_ is BuiltinFunctionType or class_ is table.BuiltinMethod:
         effect = _effect_of_built_in(callable_)
-    elif FOREIGN[class_] or (class_ is type and _is_made_by_unknown_code(callable_)):
+    elif FOREIGN[class_] or (class_ is type and is_made_by_unknown_code(callable_)):
         effect = _UNKNOWN
     if effect is _UNKNOWN:
         _use_unknown(callable_, (value,), place)
@@ -182,7 +183,7 @@ def minds_plain_values(callable_: Any) -> bool:
     class_ = type(callable_)
     if class_ is BuiltinFunctionType or class_ is table.BuiltinMethod:
         return _effect_of_built_in(callable_) is _UNKNOWN
-    return FOREIGN[class_] or (class_ is type and _is_made_by_unknown_code(callable_))
+    return FOREIGN[class_] or (class_ is type and is_made_by_unknown_code(callable_))
 
 
 def call_star(callable_: Any, arguments: Any, place: Place) -> None:
@@ -294,6 +295,8 @@ def _alias(alias: Any, arguments: tuple[Any, ...], place: Place) -> None:
 
 
 def _class(callable_: Any, arguments: tuple[Any, ...], place: Place) -> None:
+    if MADE_SILENTLY[callable_]:
+        return
     if _length(arguments) == 3 and issubclass(callable_, type):
         constructors.Making.class_of(arguments[2])
     if callable_ is type:
@@ -314,7 +317,7 @@ def _class(callable_: Any, arguments: tuple[Any, ...], place: Place) -> None:
         made_of_items.construct(made_as, arguments, place)
     elif references.MAKES_REFERENCES[callable_]:
         references.make(callable_, arguments, place)
-    elif _is_made_by_unknown_code(callable_):
+    elif is_made_by_unknown_code(callable_):
         _use_unknown(callable_, arguments, place)
     elif callable_ in READING:
         for argument in arguments:
@@ -325,11 +328,6 @@ def _class(callable_: Any, arguments: tuple[Any, ...], place: Place) -> None:
 def _look_for_constructor(class_: type, place: Place) -> None:
     for special in ("__new__", "__init__"):
         meanings.look_for_special_method(class_, special, place)
-
-
-def _is_made_by_unknown_code(class_: type) -> bool:
-    """Whether objects of a class are made by code in C that no table knows."""
-    return FOREIGN[class_] and type(look_up(class_, "__init__")) is not FunctionType
 
 
 def _called_object(callable_: Any, arguments: tuple[Any, ...], place: Place) -> None:
@@ -592,4 +590,5 @@ if native is not None:
         _called_object,
         _HARMLESS,
         _PLAIN_WRITE,
+        MADE_SILENTLY,
     )

@@ -24,6 +24,7 @@ from bohrbug.runtime.threads.rewrite import (
     classes,
     given_back,
     halfway,
+    made_silently,
     themselves,
     unknown,
     with_statements,
@@ -289,6 +290,7 @@ class Rewriter:
         builtins_table.forget_classes()
         unknown.forget_classes()
         given_back.forget_classes()
+        made_silently.forget_classes()
         themselves.forget_classes()
         with_statements.forget_classes()
         wrappers.forget_classes()

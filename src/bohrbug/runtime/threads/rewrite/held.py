@@ -29,6 +29,8 @@ def _count_references() -> None:
     by_loop = _references_of_parameter(iter([])) + 1
     of_stack = by_loop - (UNDER_ANOTHER - 1)
     by_comprehension = by_loop + 1 + of_stack
+    if native is not None:
+        native.hold_by_comprehension(by_comprehension - by_loop)
 
 
 _count_references()

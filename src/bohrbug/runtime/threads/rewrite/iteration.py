@@ -133,6 +133,7 @@ def step(iterator: Any, place: Place) -> None:
         _step_over(iterator, place)
 
 
+@with_fast_path
 def step_of_comprehension(iterator: Any, place: Place) -> None:
     """The next item is about to be asked for by a comprehension, whose parameter it is as well.
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from array import array
 from typing import Any
 
+from bohrbug.accelerator import native, with_fast_path_before
 from bohrbug.runtime.threads.rewrite import builtins_table as table
 from bohrbug.runtime.threads.rewrite import (
     by_value,
@@ -18,6 +19,7 @@ from bohrbug.runtime.threads.rewrite import (
     iteration,
     meanings,
     tell,
+    unknown,
 )
 from bohrbug.runtime.threads.rewrite.place import Place
 from bohrbug.runtime.threads.rewrite.value_users import Looking
@@ -25,7 +27,11 @@ from bohrbug.runtime.threads.rewrite.value_users import Looking
 _CONTAINER = families.CONTAINER
 _SCALARS = frozenset({int, float, str, bool, bytes, complex})
 
+if native is not None:
+    native.use_operators(_SCALARS, families.CONTAINS, families.MAPPING, unknown.CALLED)
 
+
+@with_fast_path_before
 def contains(key: Any, owner: Any, place: Place) -> None:
     """``key in owner`` is about to be computed."""
     halfway.end_here()
@@ -65,6 +71,7 @@ def _look_for(key: Any, owner: Any, again: halfway.Tell | None) -> None:
     halfway.begin_if_any([again], given_back.by_call([owner], [Looking(besides=key)]))
 
 
+@with_fast_path_before
 def compare(left: Any, right: Any, place: Place) -> None:
     """A comparison is about to be computed."""
     left_class, right_class = type(left), type(right)
@@ -78,6 +85,7 @@ def compare(left: Any, right: Any, place: Place) -> None:
         binary(left, right, place)
 
 
+@with_fast_path_before
 def binary(left: Any, right: Any, place: Place) -> None:
     """A binary operator is about to be computed."""
     left_class, right_class = type(left), type(right)
@@ -115,6 +123,7 @@ _TEXTS = (str, bytes, bytearray)
 """They are combined with what holds objects by ``%`` only."""
 
 
+@with_fast_path_before
 def binary_in_place(left: Any, right: Any, place: Place) -> None:
     """``left += right`` or its like is about to be computed; it may change ``left``."""
     if type(left) is type(right) and type(left) in _SCALARS:

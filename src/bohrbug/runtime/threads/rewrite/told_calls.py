@@ -145,7 +145,7 @@ def begin_with(into: Rewriting, index: int, instruction: Instruction, stack: Any
     """A ``with`` block is entered."""
     if opcodes.begins_with(instruction.opcode, instruction.arg):
         place = into.place(instruction)
-        into.put(index, before=into.call(with_statements.enter, (1,), place))
+        into.put(index, before=into.call(with_statements.enter_block, (1,), place))
 
 
 def leave_with(into: Rewriting, index: int, instruction: Instruction, stack: Any) -> None:
@@ -164,9 +164,9 @@ def _ends_with(into: Rewriting, first: int, bottom: Producer | None) -> bool:
 def _tell_exit(into: Rewriting, index: int, instruction: Instruction, depth: int) -> None:
     place = into.place(instruction)
     if not opcodes.EXIT_HAS_SELF:
-        into.put(index, before=into.call(with_statements.leave, (depth,), place))
+        into.put(index, before=into.call(with_statements.leave_block, (depth,), place))
         return
-    output = opcodes.begin_call_of_same(into.constant(with_statements.leave), depth)
+    output = opcodes.begin_call_of_same(into.constant(with_statements.leave_block), depth)
     output += encode_instruction(opcodes.COPY, depth + 2)
     output += encode_instruction(opcodes.LOAD_CONST, into.constant(place))
     into.put(index, before=output + opcodes.end_call(2))

@@ -9,9 +9,17 @@ from __future__ import annotations
 from types import FunctionType
 from typing import Any
 
+from bohrbug.accelerator import with_fast_path_before
 from bohrbug.runtime.threads.rewrite import c_code, delegates, halfway, meanings, tell
 from bohrbug.runtime.threads.rewrite.attributes import depends_on_special_methods
-from bohrbug.runtime.threads.rewrite.classes import MISSING, look_up, remember_class
+from bohrbug.runtime.threads.rewrite.classes import (
+    MISSING,
+    look_up,
+    module_of,
+    namespace_of,
+    order_of,
+    remember_class,
+)
 from bohrbug.runtime.threads.rewrite.place import Place
 
 
@@ -20,13 +28,23 @@ class _EnteredInC(dict[type, bool]):
 
     def __missing__(self, class_: type) -> bool:
         answer = any(
-            type(look_up(class_, special)) is not FunctionType
-            or delegates.is_exchanged(class_, special)
+            _is_in_c(class_, special) or delegates.is_exchanged(class_, special)
             for special in ("__enter__", "__exit__")
         )
         self[class_] = answer
         remember_class(self, class_)
         return answer
+
+
+def _is_in_c(class_: type, special: str) -> bool:
+    """Whether a method tells nothing for itself, as one in Python does, and one of our locks."""
+    base = next((base for base in order_of(class_) if special in namespace_of(base)), object)
+    method = look_up(base, special)
+    return (
+        type(method) is not FunctionType
+        and not _is_of_function(method)
+        and not module_of(base).startswith("bohrbug.")
+    )
 
 
 _ENTERED_IN_C = _EnteredInC()
@@ -38,14 +56,14 @@ def forget_classes() -> None:
     _ENTERED_IN_C.clear()
 
 
-def enter(manager: Any, place: Place) -> None:
+def enter_block(manager: Any, place: Place) -> None:
     """``with manager`` is about to begin: both methods are looked up, and one is called."""
     if tell.active and _ENTERED_IN_C[type(manager)]:
         meanings.look_for_special_method(type(manager), "__exit__", place)
         method = look_up(type(manager), "__enter__")
         if delegates.function_in_c(method) is not None or type(method) is FunctionType:
             meanings.tell_special_method(manager, "__enter__", (), place)
-        elif method is not MISSING and not _is_of_function(method):
+        elif method is not MISSING and _is_in_c(type(manager), "__enter__"):
             c_code.call(method, (manager,), place)
 
 
@@ -57,7 +75,8 @@ def _is_of_function(method: Any) -> bool:
 _NO_EXCEPTION = (None, None, None)
 
 
-def leave(*called: Any) -> None:
+@with_fast_path_before
+def leave_block(*called: Any) -> None:
     """The block has come to its end, and ``__exit__`` is about to be called.
 
     Parameters:
