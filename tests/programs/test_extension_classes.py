@@ -423,10 +423,11 @@ for name in sorted(sys.stdlib_module_names):
         importlib.import_module(name)
     except (ImportError, OSError):
         pass
-from bohrbug.runtime.threads.rewrite.classes import all_classes
+from bohrbug.runtime.threads.namespaces import with_subclasses
 from bohrbug.runtime.threads.rewrite.classes import module_of
 module = type.__dict__["__module__"].__get__
-print(*{each.__name__ for each in all_classes() if module(each) == "builtins" != module_of(each)})
+classes = with_subclasses(object)
+print(*{each.__name__ for each in classes if module(each) == "builtins" != module_of(each)})
 """
     done = subprocess.run(
         [sys.executable, "-c", script], capture_output=True, text=True, timeout=120, check=True

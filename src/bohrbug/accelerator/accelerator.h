@@ -335,6 +335,7 @@ int add_key(PyObject *keys, PyObject *key);
 /* -- heap.c --------------------------------------------------------------------- */
 
 PyObject *classes_of(PyObject *module, PyObject *namespaces);
+PyObject *with_subclasses(PyObject *module, PyObject *class);
 PyObject *objects_of_types(PyObject *module, PyObject *types);
 PyObject *frozen_objects_of_types(PyObject *module, PyObject *types);
 PyObject *last_frozen(PyObject *module, PyObject *nothing);

@@ -352,23 +352,18 @@ note_class(PyObject *classes, PyObject *class, const Addresses *namespaces)
     return result;
 }
 
-/* classes_of(namespaces) */
+/* A class, and all that are derived from it. */
 PyObject *
-classes_of(PyObject *Py_UNUSED(module), PyObject *namespaces)
+with_subclasses(PyObject *Py_UNUSED(module), PyObject *class)
 {
-    Addresses wanted = {0};
-    if (make_addresses(&wanted, namespaces) < 0)
-        return NULL;
-    PyObject *classes = PyDict_New(), *all = PyList_New(0), *met = PySet_New(NULL);
+    if (!PyType_Check(class))
+        return PyErr_Format(PyExc_TypeError, "not a class");
+    PyObject *all = PyList_New(0), *met = PySet_New(NULL);
     PyObject *subclasses = PyObject_GetAttrString((PyObject *)&PyType_Type, "__subclasses__");
-    int result = classes == NULL || all == NULL || met == NULL || subclasses == NULL
-                     ? -1
-                     : PyList_Append(all, (PyObject *)&PyBaseObject_Type);
+    int result =
+        all == NULL || met == NULL || subclasses == NULL ? -1 : PyList_Append(all, class);
     for (Py_ssize_t i = 0; result == 0 && i < PyList_GET_SIZE(all); i++) {
-        PyObject *class = PyList_GET_ITEM(all, i);
-        PyObject *below = note_class(classes, class, &wanted) < 0
-                              ? NULL
-                              : PyObject_CallOneArg(subclasses, class);
+        PyObject *below = PyObject_CallOneArg(subclasses, PyList_GET_ITEM(all, i));
         result = below == NULL ? -1 : 0;
         for (Py_ssize_t j = 0; result == 0 && j < PyList_GET_SIZE(below); j++) {
             PyObject *subclass = PyList_GET_ITEM(below, j);
@@ -386,9 +381,26 @@ classes_of(PyObject *Py_UNUSED(module), PyObject *namespaces)
         }
         Py_XDECREF(below);
     }
-    Py_XDECREF(all);
     Py_XDECREF(met);
     Py_XDECREF(subclasses);
+    if (result < 0)
+        Py_CLEAR(all);
+    return all;
+}
+
+/* classes_of(namespaces) */
+PyObject *
+classes_of(PyObject *module, PyObject *namespaces)
+{
+    Addresses wanted = {0};
+    if (make_addresses(&wanted, namespaces) < 0)
+        return NULL;
+    PyObject *classes = PyDict_New();
+    PyObject *all = classes == NULL ? NULL : with_subclasses(module, (PyObject *)&PyBaseObject_Type);
+    int result = all == NULL ? -1 : 0;
+    for (Py_ssize_t i = 0; result == 0 && i < PyList_GET_SIZE(all); i++)
+        result = note_class(classes, PyList_GET_ITEM(all, i), &wanted);
+    Py_XDECREF(all);
     PyMem_Free(wanted.places);
     if (result < 0)
         Py_CLEAR(classes);

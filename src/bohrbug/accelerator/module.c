@@ -59,6 +59,7 @@ static PyMethodDef functions[] = {
     {"use_plain", use_plain, METH_VARARGS, "Make objects of a class whose __init__ only stores."},
     {"branches", branches, METH_VARARGS, "Where a search branches off an execution."},
     {"classes_of", classes_of, METH_O, "See the function in Python."},
+    {"with_subclasses", with_subclasses, METH_O, "See the function in Python."},
     {"held_only_by_us", held_only_by_us, METH_O, "See the function in Python."},
     {"has_values", has_values, METH_VARARGS, "See the function in Python."},
     {"objects_of_types", objects_of_types, METH_O, "See the function in Python."},

@@ -13,8 +13,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from bohrbug.accelerator import native
+from bohrbug.runtime.threads.namespaces import with_subclasses
 from bohrbug.runtime.threads.patches import Patches
-from bohrbug.runtime.threads.rewrite.classes import all_classes, module_of
+from bohrbug.runtime.threads.rewrite.classes import module_of
 
 _OWN = frozenset({"bohrbug", "greenlet"})
 """Packages of classes whose objects the program has nothing to do with."""
@@ -31,7 +32,7 @@ class _Identities(Patches):
         """See :class:`Patches`."""
         if native is None or self._are_known:
             return
-        classes = all_classes()
+        classes = with_subclasses(object)
         counted = [each for each in classes if _package(each) not in _OWN]
         native.know_births(counted, classes)
         native.watch_functions()

@@ -32,20 +32,21 @@ def put_into_closed(cls: type, attributes: dict[str, Any]) -> None:
     before.clear()
 
 
-def with_subclasses(cls: type) -> list[type]:
+@with_fast_path
+def with_subclasses(cls: type, /) -> list[type]:
     """A class, and all that are derived from it.
 
     They are not put into a set, as metaclasses may say how their classes compare and hash.
     """
-    found = {id(cls): cls}
-    unvisited = [cls]
+    seen = {id(cls)}
+    found = [cls]
     subclass: type
-    while unvisited:
-        for subclass in type.__subclasses__(unvisited.pop()):
-            if id(subclass) not in found:
-                found[id(subclass)] = subclass
-                unvisited.append(subclass)
-    return list(found.values())
+    for each in found:
+        for subclass in type.__subclasses__(each):
+            if id(subclass) not in seen:
+                seen.add(id(subclass))
+                found.append(subclass)
+    return found
 
 
 @with_fast_path

@@ -39,20 +39,6 @@ def order_of(class_: type) -> tuple[type, ...]:
     return _mro_of(class_) or ()
 
 
-def all_classes() -> list[type]:
-    """All classes that there are."""
-    # By their ids: a metaclass may say what it likes of whether classes are equal.
-    seen = {id(object)}
-    found: list[type] = [object]
-    for class_ in found:
-        subclasses: list[type] = type.__subclasses__(class_)
-        for subclass in subclasses:
-            if id(subclass) not in seen:
-                seen.add(id(subclass))
-                found.append(subclass)
-    return found
-
-
 def look_up(class_: type, name: str) -> Any:
     """What a class has under a name, found without running any code; else :data:`MISSING`."""
     for base in order_of(class_):

@@ -10,7 +10,8 @@ from __future__ import annotations
 import itertools
 import sys
 
-from bohrbug.runtime.threads.rewrite.classes import FOREIGN, all_classes, namespace_of
+from bohrbug.runtime.threads.namespaces import with_subclasses
+from bohrbug.runtime.threads.rewrite.classes import FOREIGN, namespace_of
 
 _SPECIAL = ("__add__", "__sub__")
 
@@ -33,7 +34,7 @@ class Operands:
         # Classes in C come with modules.
         if not cls._are_there and len(sys.modules) != cls._modules:
             cls._modules = len(sys.modules)
-            cls._are_there = any(map(_is_one, all_classes()))
+            cls._are_there = any(map(_is_one, with_subclasses(object)))
         return cls._are_there
 
 
