@@ -175,6 +175,58 @@ def test_what_needs_none_is_replayed_in_another_process(folder: Folder, text: st
     assert replayed.code == 1, replayed.out
 
 
+LASTING = """
+import os
+from two_tasks import two
+
+
+class Settings:
+    mode = "usual"
+
+
+def with_mode(mode):
+    before = Settings.mode
+    Settings.mode = mode
+    Settings.mode = before
+
+
+def test():
+    two(lambda: with_mode("a"), lambda: with_mode("b"))
+    assert Settings.mode == "usual"
+
+
+def test_with_a_folder():
+    os.mkdir("made")
+    two(lambda: with_mode("a"), lambda: with_mode("b"))
+"""
+
+
+def test_a_failure_that_lasts_is_confirmed_in_new_processes(folder: Folder) -> None:
+    """It leaves a setting as it was never meant to be, and the test fails from then on."""
+    folder.write("two_tasks.py", TWO_TASKS)
+    folder.write("program.py", LASTING)
+
+    found = folder.bohrbug("run", "program:test")
+
+    assert found.code == 1, found.out
+    said = " ".join(found.out.split())
+    assert "leaves something behind with which the test always fails" in said
+    assert "can't be executed again" not in said
+    replayed = folder.bohrbug("replay", str(folder.reproduction()))
+    assert replayed.code == 1, replayed.out
+
+
+def test_what_no_execution_removes_makes_no_failure_of_a_test(folder: Folder) -> None:
+    """It is there in new processes, too, whatever the schedule."""
+    folder.write("two_tasks.py", TWO_TASKS)
+    folder.write("program.py", LASTING)
+
+    found = folder.bohrbug("run", "program:test_with_a_folder")
+
+    assert found.code == 3, found.out
+    assert "can't be executed again and again" in " ".join(found.out.split())
+
+
 # -- what becomes of the process -----------------------------------------------------------
 
 ASKED = """

@@ -35,6 +35,7 @@ from bohrbug.exploration.surroundings import Surroundings
 from bohrbug.paths import DIRECTORY
 from bohrbug.platforms.threads.first_execution import (
     QUESTION,
+    fails_undisturbed,
     has_other_races,
     words_on_other_races,
     write_question,
@@ -216,6 +217,8 @@ def explore(
             except ResumeError as error:
                 line.close()
                 usage_error(str(error))
+        if not result.interrupted:
+            _ask_for_doubtful(explorer, subject.target, clean)
         write_reproductions(explorer, subject.target, store)
         if not result.interrupted:
             _replay_afresh(explorer, subject.target, clean)
@@ -256,11 +259,35 @@ _LONGEST_LOOK_SECONDS = 10.0
 """How long a failure may take to be replayed afresh, beyond the time of the exploration."""
 
 
+_ALONE = ".alone"
+"""What the name of a file ends with by which is asked whether the test fails without a plan."""
+
+
 def _seen_afresh(test: Callable[[], object], options: ExploreOptions, file: Path) -> bool:
     """What is asked of a process that has executed nothing."""
     if file.suffix == QUESTION:
         return has_other_races(file, OutputKeeper(test), options)
+    if file.suffix == _ALONE:
+        return fails_undisturbed(OutputKeeper(test), options)
     return is_reproduced(test, file)
+
+
+def _ask_for_doubtful(explorer: Explorer, target: dict[str, Any], clean: CleanProcess) -> None:
+    """Find out whether a failure after which the test always fails is one.
+
+    A file, say, that no execution removes lets the test fail in a new process, too, whatever the
+    schedule: so it must also pass there, in between.
+    """
+    doubtful, result = explorer.findings.doubtful, explorer.result
+    if doubtful is None or result.failures:
+        return
+    patience = _LONGEST_LOOK_SECONDS + result.seconds
+    with suppress(OSError, KeyboardInterrupt), TemporaryDirectory() as folder:
+        file = reproduction_of(doubtful, target, result.test, explorer.options).write(Path(folder))
+        for question, fails in ((file, True), (file.with_suffix(_ALONE), False), (file, True)):
+            if clean.happens(question, patience) is not fails:
+                return
+        explorer.note_lasting_failure(doubtful)
 
 
 def _look_at_first_execution(explorer: Explorer, clean: CleanProcess) -> None:

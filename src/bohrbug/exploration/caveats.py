@@ -96,6 +96,20 @@ class Caveats:
         kind = CaveatKind.HANG if fails_when_repeated else CaveatKind.UNCONFIRMED
         self.notes.append(Caveat(message, kind))
 
+    def note_lasting(self, message: str) -> None:
+        """The test can't be executed again because of what a failure, which is one, leaves behind.
+
+        Parameters:
+            message: what :meth:`note_unrepeatable` was told before that was known.
+        """
+        self.hung = ""
+        words = (
+            "the failure leaves something behind with which the test always fails: it was "
+            "confirmed in new processes, and nothing was executed after it"
+        )
+        self.notes = [note for note in self.notes if note.gist != message]
+        self.notes.append(Caveat(words, CaveatKind.HANG))
+
     def note_unconfirmed(self, signatures: Iterable[Signature]) -> None:
         """Failures were seen, and their replays did not fail.
 

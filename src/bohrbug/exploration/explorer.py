@@ -21,7 +21,7 @@ from bohrbug.exploration.options import ExploreOptions
 from bohrbug.exploration.platform import Platform
 from bohrbug.exploration.progress import Progress
 from bohrbug.exploration.repeating import difference_when_repeated
-from bohrbug.exploration.result import Result
+from bohrbug.exploration.result import Failure, Result
 from bohrbug.exploration.spending import Spending
 from bohrbug.exploration.surroundings import Surroundings
 from bohrbug.exploration.trying_again import TryingAgain
@@ -201,6 +201,16 @@ class Explorer:
         """After the exploration: only the first execution has some data races, in words."""
         self.result.notices.append(words)
         self.caveats.note_uncontrolled({TAKING + LEFT_AS_IT_IS: 1})
+        self.result.verdict = judge(self._evidence(self._searched))
+
+    def note_lasting_failure(self, failure: Failure) -> None:
+        """After the exploration: the doubtful failure happens in processes that are new.
+
+        Parameters:
+            failure: :attr:`Findings.doubtful`.
+        """
+        self.caveats.note_lasting(self.findings.unrepeatable)
+        self.findings.believe(failure)
         self.result.verdict = judge(self._evidence(self._searched))
 
     def _execute_again_what_hung(self) -> None:

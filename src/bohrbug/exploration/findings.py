@@ -96,6 +96,8 @@ class Findings:
         self.unrepeatable = ""
         # Its very schedule shows that: no other one, which may have a bug, was seen to fail first.
         self.fails_when_repeated = False
+        # The one that was: it may have left behind what lets the test fail from then on.
+        self.doubtful: Failure | None = None
 
     def restore(
         self,
@@ -278,6 +280,8 @@ class Findings:
                 f"which has passed, fails now ({undisturbed.message or undisturbed.kind.value})"
                 "; the reason may be what the test leaves behind outside its own fixtures"
             )
+            if not self.fails_when_repeated:
+                self.doubtful = self._failure(trace, confirmations)
             return
         failure = self._failure(trace, confirmations)
         failure.occurrences = seen
@@ -296,6 +300,15 @@ class Findings:
             if look_closer is not None and failure.cause is not None:
                 # There are more schedules than those of what was a step.
                 failure.cause = replace(failure.cause, complete=False)
+
+    def believe(self, failure: Failure) -> None:
+        """The doubtful failure happens where nothing was executed before, by its schedule only.
+
+        It can't be reduced: each candidate would need a process of its own.
+        """
+        self.failures[failure.outcome.signature()] = failure
+        self._result.failures.append(failure)
+        self.doubtful, self.unrepeatable = None, ""
 
     def _may_follow_up(self, failure: Failure) -> bool:
         is_short = len(failure.trace) <= LONG

@@ -61,6 +61,17 @@ def has_other_races(file: Path, test: Callable[[], object], options: ExploreOpti
     return bool(races)
 
 
+def fails_undisturbed(test: Callable[[], object], options: ExploreOptions) -> bool:
+    """Execute a test for the first time: whether it fails by the schedule without preemptions.
+
+    Parameters:
+        test: the test.
+        options: of the exploration.
+    """
+    with runtime_of(test, options) as runtime:
+        return runtime.execute(Plan(conditions=options.conditions())).trace.outcome.is_failure
+
+
 def _may_matter(race: Race) -> bool:
     """Whether it is worth a word: not where the standard library fills a cache of its own."""
     pattern = pattern_of(race)
