@@ -31,6 +31,8 @@ import xml.etree.ElementTree as Trees
 import zlib
 from collections.abc import Callable, Iterator
 from copy import copy
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from tests.programs.guarding import Guard
@@ -345,6 +347,16 @@ def rows_of_a_csv_reader(guard: Guard) -> None:
     """Another task takes a row in between."""
     rows = csv.reader(iter(["0", "1", "2", "3"]))
     _neighbours(guard, lambda: int(next(rows)[0]))
+
+
+def entries_of_a_folder(guard: Guard) -> None:
+    """Another task takes an entry in between."""
+    with TemporaryDirectory() as folder:
+        for name in "abcd":
+            Path(folder, name).touch()
+        order = os.listdir(folder)
+        with os.scandir(folder) as entries:
+            _neighbours(guard, lambda: order.index(next(entries).name))
 
 
 def items_of_a_slice(guard: Guard) -> None:

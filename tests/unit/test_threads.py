@@ -16,6 +16,8 @@ from typing import Any
 
 import pytest
 
+import bohrbug
+from bohrbug.exploration.result import VerdictKind
 from tests.programs.together import together
 from tests.unit.random_schedules import DEADLOCK, EXCEPTION, PASSED, kinds, values
 
@@ -348,6 +350,28 @@ def test_an_exception_hook_of_the_program_takes_it() -> None:
         assert caught == [IndexError]
 
     assert kinds(program, 10) == {PASSED}
+
+
+def test_another_task_may_exchange_the_hook_before_an_exception_leaves_a_thread() -> None:
+    """Which hook there is, is looked up: else these two tasks would have nothing in common."""
+    takes: set[int] = set()
+
+    def program() -> None:
+        caught: list[Any] = []
+        before = threading.excepthook
+        threading.excepthook = lambda args: caught.append(args.exc_type)
+
+        def ignore() -> None:
+            threading.excepthook = lambda args: None
+
+        try:
+            together(lambda: [].pop(), ignore)
+        finally:
+            threading.excepthook = before
+        takes.add(len(caught))
+
+    assert bohrbug.explore(program, strategy="dpor").verdict.kind is VerdictKind.HOLDS
+    assert takes == {0, 1}
 
 
 def test_recursion_error_in_a_task() -> None:

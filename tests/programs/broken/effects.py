@@ -112,6 +112,11 @@ def rows_of_a_csv_reader() -> None:
     guarded.rows_of_a_csv_reader(contextlib.nullcontext())
 
 
+def entries_of_a_folder() -> None:
+    """Another task takes an entry in between."""
+    guarded.entries_of_a_folder(contextlib.nullcontext())
+
+
 def items_of_a_slice() -> None:
     """Another task takes an item in between."""
     guarded.items_of_a_slice(contextlib.nullcontext())

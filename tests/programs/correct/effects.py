@@ -112,6 +112,11 @@ def locked_rows_of_a_csv_reader() -> None:
     guarded.rows_of_a_csv_reader(threading.Lock())
 
 
+def locked_entries_of_a_folder() -> None:
+    """See ``guarded.entries_of_a_folder``: with a lock it is correct."""
+    guarded.entries_of_a_folder(threading.Lock())
+
+
 def locked_items_of_a_slice() -> None:
     """See ``guarded.items_of_a_slice``: with a lock it is correct."""
     guarded.items_of_a_slice(threading.Lock())

@@ -8,6 +8,8 @@ from collections.abc import Callable
 from typing import Any
 
 from bohrbug.runtime.threads.control import controlled
+from bohrbug.runtime.threads.rewrite import tell
+from bohrbug.runtime.threads.rewrite.callables import place_of_call
 from bohrbug.runtime.threads.task import TaskKilled
 
 
@@ -46,6 +48,10 @@ def _tell_of_error(thread: Any, make_original: Callable[[], Callable[[Any], None
     if execution is not None and error is not None:
         if isinstance(error, TaskKilled):
             return
+        if tell.active:
+            # Which one there is now: another task may be about to exchange it.
+            place = place_of_call("Thread._invoke_excepthook")
+            tell.item(vars(threading), "excepthook", False, place)
         expected = (
             isinstance(error, SystemExit)
             or threading.excepthook is not execution.excepthook_before

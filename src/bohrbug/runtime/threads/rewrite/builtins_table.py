@@ -19,10 +19,12 @@ import functools
 import itertools
 import mmap
 import operator
+import os
 import re
 import struct
 import types
 from collections.abc import AsyncGenerator, Iterable, Iterator
+from contextlib import suppress
 from types import (
     AsyncGeneratorType,
     BuiltinFunctionType,
@@ -228,6 +230,9 @@ def _iterator_types() -> dict[type, str]:
         type(struct.iter_unpack("b", b"")),
         type(csv.reader([])),
     ]
+    # What is in a folder; the root may be one that can't be read.
+    with suppress(OSError), os.scandir(os.sep) as names_in_folder:
+        over_iterators.append(type(names_in_folder))
     for iterator in over_iterators:
         roles.setdefault(iterator, OVER_ITERATORS)
     return roles

@@ -251,6 +251,7 @@ METHODS: dict[tuple[str, str], dict[str, Effect]] = {
     ("_io", "BufferedRWPair"): _methods("read peek read1 readinto readinto1 write flush close"),
     ("_random", "Random"): _methods("random seed setstate getrandbits", "getstate"),
     ("_sre", "SRE_Scanner"): _methods("match search"),
+    ("posix", "ScandirIterator"): _methods("close __exit__"),
     ("pyexpat", "xmlparser"): dict.fromkeys(
         ("Parse", "ParseFile"), Effect(WRITE, (0, 1), calls_back=True, calls=HELD)
     ),
