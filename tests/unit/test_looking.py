@@ -9,6 +9,7 @@ import queue
 import sys
 import threading
 from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -102,6 +103,44 @@ def _semaphore() -> bool:
     return seen == [1]
 
 
+def _waiting() -> bool:
+    condition = threading.Condition()
+    seen: list[int] = []
+
+    def wait() -> None:
+        with condition:
+            condition.wait(5)
+
+    def wake() -> None:
+        seen.append(len(condition._waiters))
+        with condition:
+            condition.notify()
+
+    together(wait, wake)
+    return seen == [1]
+
+
+def _state_of_barrier() -> bool:
+    barrier = threading.Barrier(2)
+    seen: list[int] = []
+    together(barrier.abort, lambda: seen.append(barrier._state))
+    return seen == [0]
+
+
+def _result() -> bool:
+    future: Future[int] = Future()
+    seen: list[Any] = []
+    together(lambda: future.set_result(1), lambda: seen.append(future._result))
+    return seen == [1]
+
+
+def _shutdown() -> bool:
+    executor = ThreadPoolExecutor(1)
+    seen: list[bool] = []
+    together(executor.shutdown, lambda: seen.append(executor._shutdown))
+    return seen[0]
+
+
 def _name() -> bool:
     thread = threading.Thread(target=lambda: seen.append(threading.current_thread().name))
     seen: list[str] = []
@@ -143,6 +182,7 @@ def _leaving_a_stack() -> bool:
     "look",
     [
         *(_unfinished, _queue_inside, _in_subclass, _barrier, _broken, _semaphore, _name),
+        *(_waiting, _state_of_barrier, _result, _shutdown),
         *(_exit_stack, _moved_stack, _leaving_a_stack),
         pytest.param(
             _shut_down,

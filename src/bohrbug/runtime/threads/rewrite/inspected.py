@@ -11,6 +11,7 @@ import decimal
 import queue
 import threading
 from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
 from types import FrameType
 
 from bohrbug.runtime.threads.rewrite.place import Place
@@ -22,8 +23,11 @@ INSPECTED: dict[str, tuple[type, ...]] = {
     "is_shutdown": (queue.Queue,),
     "_value": (threading.Semaphore,),
     "_flag": (threading.Event,),
-    "n_waiting": (threading.Barrier,),
-    "broken": (threading.Barrier,),
+    "_waiters": (threading.Condition, Future),
+    **dict.fromkeys(("n_waiting", "broken", "_count"), (threading.Barrier,)),
+    "_state": (threading.Barrier, Future),
+    **dict.fromkeys(("_result", "_exception", "_done_callbacks"), (Future,)),
+    **dict.fromkeys(("_shutdown", "_broken", "_threads"), (ThreadPoolExecutor,)),
     "_started": (threading.Thread,),
     **dict.fromkeys(("f_locals", "f_lineno", "f_lasti"), (FrameType,)),
     **dict.fromkeys(("flags", "traps"), (decimal.Context,)),
