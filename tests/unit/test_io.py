@@ -10,9 +10,13 @@ import subprocess
 import threading
 import time
 from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import pytest
 
+import bohrbug
+from bohrbug.exploration.result import VerdictKind
 from bohrbug.model.conditions import Level
 from bohrbug.model.operation import CLOSE, OUTSIDE, RECEIVE, SEND
 from bohrbug.model.outcome import OutcomeKind
@@ -65,6 +69,79 @@ def test_who_sends_first_depends_on_the_schedule() -> None:
     assert orders == {b"ab", b"ba"}
     kinds = {operation.kind for operation in traces[0].operations}
     assert {SEND, RECEIVE, CLOSE} <= kinds
+
+
+def _sendto(sender: socket.socket, data: bytes, address: Any) -> None:
+    sender.sendto(data, address)
+
+
+def _sendmsg(sender: socket.socket, data: bytes, address: Any) -> None:
+    sender.sendmsg([data], [], 0, address)
+
+
+def _send_connected(sender: socket.socket, data: bytes, address: Any) -> None:
+    sender.connect(address)
+    sender.send(data)
+
+
+def _send_all_connected(sender: socket.socket, data: bytes, address: Any) -> None:
+    sender.connect(address)
+    sender.sendall(data)
+
+
+@pytest.mark.parametrize("send", [_sendto, _sendmsg, _send_connected, _send_all_connected])
+@pytest.mark.parametrize("family", [socket.AF_INET, socket.AF_UNIX])
+def test_reduction_finds_both_orders_of_datagrams(
+    send: Callable[[socket.socket, bytes, Any], None], family: int, tmp_path: Path
+) -> None:
+    """Two senders have no socket in common, but the queue of who receives."""
+    orders = set()
+
+    def test() -> None:
+        receiver = socket.socket(family, socket.SOCK_DGRAM)
+        name = tmp_path / "receiver"
+        name.unlink(missing_ok=True)
+        receiver.bind(str(name) if family == socket.AF_UNIX else ("127.0.0.1", 0))
+
+        def send_it(data: bytes) -> None:
+            with socket.socket(family, socket.SOCK_DGRAM) as sender:
+                send(sender, data, receiver.getsockname())
+
+        together(lambda: send_it(b"a"), lambda: send_it(b"b"))
+        orders.add(receiver.recv(1) + receiver.recv(1))
+        receiver.close()
+
+    result = bohrbug.explore(test, strategy="dpor")
+    assert result.verdict.kind is VerdictKind.HOLDS, result.verdict
+    assert orders == {b"ab", b"ba"}
+
+
+@pytest.mark.parametrize("is_connected", [False, True])
+def test_a_datagram_may_come_before_somebody_looks_or_behind(is_connected: bool) -> None:
+    seen = set()
+
+    def test() -> None:
+        receiver = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        sender = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        for each in (receiver, sender):
+            each.bind(("127.0.0.1", 0))
+        if is_connected:
+            receiver.connect(sender.getsockname())
+        receiver.setblocking(False)
+
+        def look() -> None:
+            try:
+                seen.add(receiver.recv(1))
+            except BlockingIOError:
+                seen.add(b"")
+
+        together(lambda: sender.sendto(b"a", receiver.getsockname()), look)
+        receiver.close()
+        sender.close()
+
+    result = bohrbug.explore(test, strategy="dpor")
+    assert result.verdict.kind is VerdictKind.HOLDS, result.verdict
+    assert seen == {b"", b"a"}
 
 
 def test_more_than_fits_is_sent_piece_by_piece() -> None:

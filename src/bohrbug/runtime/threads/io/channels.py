@@ -142,6 +142,9 @@ def _part_of(channels: Channels, descriptor: int, inode: int) -> tuple[Any, str]
     found: tuple[Any, str] = ("socket", inode), "socket"
     if family == getattr(socket, "AF_UNIX", -1):
         found = ("unix", own or peer or inode), "socket"
+    elif own and own[1] and type_of(descriptor) == socket.SOCK_DGRAM:
+        # Whoever may send to it.
+        found = _datagrams_to(own), "socket"
     elif peer:
         found = frozenset((own[:2], peer[:2])), "connection"
     elif own and own[1]:
@@ -149,6 +152,25 @@ def _part_of(channels: Channels, descriptor: int, inode: int) -> tuple[Any, str]
     if own is not None and _is_settled(descriptor, is_connected=bool(peer)):
         channels.settled[inode] = found
     return found
+
+
+def _datagrams_to(address: Any) -> tuple[str, Any]:
+    """What datagrams to an address share: there is one queue of them, whoever sends."""
+    return ("datagrams", address[1]) if isinstance(address, tuple) else ("unix", address)
+
+
+def receiver_of(execution: Execution, address: Any, place: Any) -> ResourceState:
+    """The resource to which datagrams are added that are sent to an address."""
+    return _state(execution, _datagrams_to(address), "socket", place)
+
+
+def type_of(descriptor: int) -> int:
+    """The type of a socket, such as ``SOCK_DGRAM``."""
+    probe = RawSocket(fileno=descriptor)
+    try:
+        return int(probe.type)
+    finally:
+        probe.detach()
 
 
 def _is_settled(descriptor: int, is_connected: bool) -> bool:

@@ -19,6 +19,7 @@ from bohrbug.runtime.threads.io.channels import (
     names_of,
     note_pair,
     reach_of,
+    receiver_of,
 )
 from bohrbug.runtime.threads.io.handed_buffers import filled_by, read_by
 from bohrbug.runtime.threads.io.patches import patches
@@ -67,6 +68,23 @@ def _prepare(self: Any, frame: Any, kind: Kind, flags: int = 0) -> bool:
         raise TimeoutError("timed out")
     execution.current.looks.clear()
     return True
+
+
+def _note_datagram(self: Any, address: Any, frame: Any) -> None:
+    """A datagram is about to be sent: it is added to the queue of who receives there.
+
+    Parameters:
+        self: the socket that sends it.
+        address: that it is sent to, ``None`` for that to which the socket is connected.
+        frame: of the caller.
+    """
+    execution = controlled()
+    if execution is None or self.type != socket.SOCK_DGRAM or self.fileno() < 0:
+        return
+    if address is None:
+        _, _, address = names_of(self.fileno())
+    if address and execution.rows:
+        effect(execution, receiver_of(execution, address, place_outside(frame)), True)
 
 
 def _wrap_reading(name: str) -> None:
@@ -120,6 +138,7 @@ def _send_pieces(
             left = None if end is None else max(end - execution.clock.now, 0.0)
             if not await_descriptor(execution, self.fileno, WRITABLE, left, place, SEND):
                 raise TimeoutError("timed out")
+            _note_datagram(self, None, frame)
             try:
                 sent += RawSocket.send(self, content[sent:], flags | _DONT_WAIT)
             except BlockingIOError:
@@ -144,6 +163,7 @@ def send(self: Any, data: Any, flags: int = 0, /) -> int:
         # A blocking send returns when all is on its way.
         return _send_pieces(execution, self, data, flags, _getframe(1), None)
     _prepare(self, _getframe(1), SEND, flags)
+    _note_datagram(self, None, _getframe(1))
     return _send(self, data, flags)
 
 
@@ -156,18 +176,23 @@ def sendall(self: Any, data: Any, flags: int = 0, /) -> None:
     timeout = self.gettimeout()
     if execution is None or timeout == 0 or flags & _DONT_WAIT or self.fileno() < 0:
         _prepare(self, _getframe(1), SEND, flags)
+        _note_datagram(self, None, _getframe(1))
         _sendall(self, data, flags)
         return
     _send_pieces(execution, self, data, flags, _getframe(1), timeout)
 
 
 def _wrap_writing(name: str) -> None:
+    # ``sendto`` has it last, and ``sendmsg`` behind what else it may be given.
+    first_that_may_be_address = 1 if name == "sendto" else 3
     original = getattr(Socket, name)
 
     @patches.method(Socket, name)
     def wrapper(self: Any, *args: Any) -> Any:
         read_by(f"socket.{name}", *args[:1])
         _prepare(self, _getframe(1), SEND)
+        address = args[-1] if len(args) > first_that_may_be_address else None
+        _note_datagram(self, address, _getframe(1))
         return original(self, *args)
 
 
