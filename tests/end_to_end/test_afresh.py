@@ -227,6 +227,31 @@ def test_what_no_execution_removes_makes_no_failure_of_a_test(folder: Folder) ->
     assert "can't be executed again and again" in " ".join(found.out.split())
 
 
+NAMES_OF_FILES = """
+import os, tempfile
+from two_tasks import two
+
+
+def make():
+    os.rmdir(tempfile.mkdtemp())
+
+
+def test():
+    two(make, make)
+"""
+
+
+def test_names_of_files_are_drawn_by_nobody(folder: Folder) -> None:
+    """Those of a new process are drawn in the middle of a task; that is no access of the task."""
+    folder.write("two_tasks.py", TWO_TASKS)
+    folder.write("program.py", NAMES_OF_FILES)
+
+    found = folder.bohrbug("run", "program:test")
+
+    assert found.code == 0, found.out
+    assert "taking" not in found.out
+
+
 # -- what becomes of the process -----------------------------------------------------------
 
 ASKED = """

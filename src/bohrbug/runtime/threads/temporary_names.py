@@ -9,8 +9,8 @@ before the program tries to make it.
 from __future__ import annotations
 
 import os
-import random
 import sys
+from _random import Random
 from collections.abc import Iterator
 from typing import Any
 
@@ -25,11 +25,15 @@ _LENGTH = 8
 
 
 class _Drawn:
-    """The names of this process, in the order in which each execution gets them."""
+    """The names of this process, in the order in which each execution gets them.
+
+    Its generator is the one in C: what ``random.Random`` draws is told of, and these draws are
+    nobody's.
+    """
 
     def __init__(self) -> None:
         self._process = _real_getpid()
-        self._generator = random.Random(_real_urandom(16))
+        self._generator = Random(int.from_bytes(_real_urandom(16), "little"))
         self._names: list[str] = []
 
     def at(self, index: int) -> str:
@@ -37,8 +41,11 @@ class _Drawn:
         if self._process != _real_getpid():
             self.__init__()  # type: ignore[misc]
         while len(self._names) <= index:
-            self._names.append("".join(self._generator.choices(_CHARACTERS, k=_LENGTH)))
+            self._names.append("".join(self._character() for _ in range(_LENGTH)))
         return self._names[index]
+
+    def _character(self) -> str:
+        return _CHARACTERS[int(self._generator.random() * len(_CHARACTERS))]
 
 
 _drawn = _Drawn()
