@@ -144,6 +144,61 @@ def test_a_datagram_may_come_before_somebody_looks_or_behind(is_connected: bool)
     assert seen == {b"", b"a"}
 
 
+@pytest.mark.parametrize("timeout", [None, 0.5, 0])
+def test_who_connects_may_come_before_somebody_listens_or_behind(timeout: float | None) -> None:
+    refused = set()
+
+    def test() -> None:
+        server, client = socket.socket(), socket.socket()
+        server.bind(("127.0.0.1", 0))
+        client.settimeout(timeout)
+
+        def connect() -> None:
+            try:
+                client.connect(server.getsockname())
+            except (ConnectionRefusedError, BlockingIOError):
+                pass
+            refused.add(client.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR) != 0)
+
+        def connect_and_wait() -> None:
+            try:
+                client.connect(server.getsockname())
+                refused.add(False)
+            except ConnectionRefusedError:
+                refused.add(True)
+
+        together(server.listen, connect if timeout == 0 else connect_and_wait)
+        server.close()
+        client.close()
+
+    result = bohrbug.explore(test, strategy="dpor")
+    assert not result.failures
+    assert refused == {False, True}
+
+
+def test_a_datagram_may_be_sent_before_somebody_has_its_address_or_behind() -> None:
+    seen = set()
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        probe.bind(("127.0.0.1", 0))
+        address = probe.getsockname()
+
+    def test() -> None:
+        receiver = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        sender = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        together(lambda: receiver.bind(address), lambda: sender.sendto(b"a", address))
+        receiver.setblocking(False)
+        try:
+            seen.add(receiver.recv(1))
+        except BlockingIOError:
+            seen.add(b"")
+        receiver.close()
+        sender.close()
+
+    result = bohrbug.explore(test, strategy="dpor")
+    assert result.verdict.kind is VerdictKind.HOLDS, result.verdict
+    assert seen == {b"", b"a"}
+
+
 def test_more_than_fits_is_sent_piece_by_piece() -> None:
     """A blocking send of much data and its receiver take turns."""
 

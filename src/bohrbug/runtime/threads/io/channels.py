@@ -164,6 +164,13 @@ def receiver_of(execution: Execution, address: Any, place: Any) -> ResourceState
     return _state(execution, _datagrams_to(address), "socket", place)
 
 
+def name_of_listener(execution: Execution, address: Any, place: Any) -> ResourceState:
+    """The resource of the socket that listens at an address, if there is one."""
+    is_port = isinstance(address, tuple)
+    key = ("port", address[1]) if is_port else ("unix", address)
+    return _state(execution, key, "socket", place)
+
+
 def type_of(descriptor: int) -> int:
     """The type of a socket, such as ``SOCK_DGRAM``."""
     probe = RawSocket(fileno=descriptor)

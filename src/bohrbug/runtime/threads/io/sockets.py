@@ -8,7 +8,7 @@ import socket
 from sys import _getframe
 from typing import Any
 
-from bohrbug.model.operation import ACCEPT, CLOSE, CONNECT, RECEIVE, SEND, Kind
+from bohrbug.model.operation import ACCEPT, CLOSE, CONNECT, OPEN, RECEIVE, SEND, Kind
 from bohrbug.runtime.interposed import CONTROL, wrapped_alike
 from bohrbug.runtime.threads.control import controlled
 from bohrbug.runtime.threads.execution import Execution
@@ -16,6 +16,7 @@ from bohrbug.runtime.threads.io.channels import (
     RawSocket,
     channel_of,
     channels_of,
+    name_of_listener,
     names_of,
     note_pair,
     reach_of,
@@ -32,7 +33,7 @@ from bohrbug.runtime.threads.io.waiting import (
     point,
     wait_until,
 )
-from bohrbug.runtime.threads.recording import effect
+from bohrbug.runtime.threads.recording import effect, touch
 
 _real_strerror = os.strerror
 
@@ -83,8 +84,8 @@ def _note_datagram(self: Any, address: Any, frame: Any) -> None:
         return
     if address is None:
         _, _, address = names_of(self.fileno())
-    if address and execution.rows:
-        effect(execution, receiver_of(execution, address, place_outside(frame)), True)
+    if address:
+        touch(execution, receiver_of(execution, address, place_outside(frame)))
 
 
 def _wrap_reading(name: str) -> None:
@@ -243,7 +244,7 @@ def _connect_under_control(execution: Execution, self: Any, address: Any, frame:
     point(execution, self.fileno(), place, CONNECT)
     if self.type != socket.SOCK_STREAM:
         return _connect_ex(self, address)
-    _note_reached(execution, address)
+    _note_reached(execution, address, place)
     error = _try_to_connect(self, address)
     _adopt_connection(execution, self, place)
     if error not in _IN_PROGRESS:
@@ -277,8 +278,12 @@ def _connect_under_control(execution: Execution, self: Any, address: Any, frame:
     return result[0]
 
 
-def _note_reached(execution: Execution, address: Any) -> None:
-    """A task connects to an address: a server there has its clients among the tasks."""
+def _note_reached(execution: Execution, address: Any, place: Any) -> None:
+    """A task connects to an address: a server there has its clients among the tasks.
+
+    Whether there is a server depends on who has called ``listen``, or closed a socket, by then.
+    """
+    touch(execution, name_of_listener(execution, address, place))
     channels = channels_of(execution)
     if isinstance(address, tuple) and address[1] in channels.ports:
         channels.reached.add(address[1])
@@ -303,8 +308,10 @@ def connect(self: Any, address: Any, /) -> None:
     execution = controlled()
     if execution is None or self.gettimeout() == 0 or self.fileno() < 0:
         if execution is not None and self.fileno() >= 0:
-            point(execution, self.fileno(), place_outside(_getframe(1)), CONNECT)
-            _note_reached(execution, address)
+            place = place_outside(_getframe(1))
+            point(execution, self.fileno(), place, CONNECT)
+            if self.type == socket.SOCK_STREAM:
+                _note_reached(execution, address, place)
         _connect(self, address)
         return
     error = _connect_under_control(execution, self, address, _getframe(1))
@@ -326,23 +333,41 @@ def connect_ex(self: Any, address: Any, /) -> int:
 
 @patches.method(Socket, "listen")
 def listen(self: Any, *args: Any) -> None:
-    """As ``socket.listen``."""
-    _listen(self, *args)
+    """As ``socket.listen``: from then on others can connect."""
     execution = controlled()
-    if execution is not None:
-        channels = channels_of(execution)
-        name = self.getsockname()
-        channels.ports.add(name[1] if isinstance(name, tuple) else name)
-        channel_of(execution, self.fileno(), place_outside(_getframe(1)))
+    if execution is None or self.fileno() < 0:
+        _listen(self, *args)
+        return
+    place = place_outside(_getframe(1))
+    point(execution, self.fileno(), place, OPEN)
+    _listen(self, *args)
+    channels = channels_of(execution)
+    name = self.getsockname()
+    channels.ports.add(name[1] if isinstance(name, tuple) else name)
+    channel_of(execution, self.fileno(), place)
+
+
+def _is_a_choice(address: Any) -> bool:
+    """Whether an address to bind to is one that others may know; else the kernel chooses one."""
+    if isinstance(address, tuple):
+        return len(address) > 1 and address[1] != 0
+    return bool(address) and isinstance(address, str | bytes)
 
 
 @patches.method(Socket, "bind")
 def bind(self: Any, address: Any, /) -> None:
-    """As ``socket.bind``."""
-    _bind(self, address)
+    """As ``socket.bind``: a name has one socket, and datagrams to it are for that."""
     execution = controlled()
-    if execution is None:
+    if execution is None or self.fileno() < 0:
+        _bind(self, address)
         return
+    if _is_a_choice(address):
+        place = place_outside(_getframe(1))
+        point(execution, self.fileno(), place, OPEN)
+        is_datagram = self.type == socket.SOCK_DGRAM
+        named = receiver_of if is_datagram else name_of_listener
+        touch(execution, named(execution, address, place))
+    _bind(self, address)
     name = self.getsockname()
     if self.type == socket.SOCK_DGRAM:
         channels_of(execution).ports.add(name[1] if isinstance(name, tuple) else name)
