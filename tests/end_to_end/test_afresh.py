@@ -196,8 +196,11 @@ def test():
 
 
 def test_with_a_folder():
-    os.mkdir("made")
+    os.makedirs("made", exist_ok=True)
+    earlier = len(os.listdir("made"))
+    os.mkdir(f"made/{earlier}")
     two(lambda: with_mode("a"), lambda: with_mode("b"))
+    assert earlier < 4
 """
 
 
