@@ -201,6 +201,9 @@ SEQUENCE_ITERATOR: type = type(iter(_HasItems()))
 """What ``iter`` makes of objects that only have items."""
 
 
+_scandir = os.scandir
+
+
 def _iterator_types() -> dict[type, str]:
     ordered = collections.OrderedDict[int, int]()
     containers: list[Any] = [[], {}, set(), collections.deque(), bytearray(), array.array("b")]
@@ -231,7 +234,7 @@ def _iterator_types() -> dict[type, str]:
         type(csv.reader([])),
     ]
     # What is in a folder; the root may be one that can't be read.
-    with suppress(OSError), os.scandir(os.sep) as names_in_folder:
+    with suppress(OSError), _scandir(os.sep) as names_in_folder:
         over_iterators.append(type(names_in_folder))
     for iterator in over_iterators:
         roles.setdefault(iterator, OVER_ITERATORS)
