@@ -45,6 +45,27 @@ def line_in_notes(filename: str, line: int) -> str:
     return f"{path_in_notes(filename)}:{line}"
 
 
+def replace_file(path: Path, content: bytes) -> None:
+    """Write a file, in place of the one there may be, which is there until the new one is whole.
+
+    A device, a named pipe or a link is written to: a file in its place would break it. As root
+    that can be done even to ``/dev/null``.
+
+    Parameters:
+        path: of the file.
+        content: of the file.
+
+    Raises:
+        OSError: it can't be written.
+    """
+    if path.is_symlink() or (path.exists() and not path.is_file()):
+        path.write_bytes(content)
+        return
+    partial = path.with_name(f"{path.name}.partial")
+    partial.write_bytes(content)
+    partial.replace(path)
+
+
 @lru_cache(maxsize=1)
 def _packages() -> tuple[str, ...]:
     return _folders("purelib", "platlib")

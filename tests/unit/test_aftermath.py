@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import queue
 import select
 import subprocess
@@ -189,3 +190,77 @@ def test_what_nothing_outside_can_wake_is_not_waited_for(monkeypatch: pytest.Mon
     (failure,) = bohrbug.explore(fail_beside_a_thread_that_waits, executions=1).failures
     assert failure.outcome.kind is OutcomeKind.ASSERTION
     assert not waits
+
+
+def test_a_task_that_catches_everything_in_a_loop_is_left_where_it_is() -> None:
+    """A server's loop may log whatever happens, and go on."""
+    stop = threading.Event()
+    logged: list[str] = []
+
+    def test() -> None:
+        serves = threading.Event()
+
+        def serve() -> None:
+            while not stop.is_set():
+                try:
+                    serves.set()
+                    stop.wait(timeout=5)
+                except:  # noqa: E722
+                    logged.append("what is not expected")
+
+        threading.Thread(target=serve, daemon=True).start()
+        serves.wait()
+
+    result = bohrbug.explore(test, executions=3, hang_seconds=1)
+    assert not result.failures
+    caveat = (
+        "could not be stopped at the end of an execution: it catches every exception, in a loop"
+    )
+    assert any(caveat in str(found) for found in result.verdict.caveats)
+    assert 0 < len(logged) < 100 * result.executions
+    gc.collect()
+
+
+def test_a_deadlocked_task_that_catches_everything_in_a_loop_hinders_nobody() -> None:
+    never = threading.Event()
+    caught: list[str] = []
+
+    def serve() -> None:
+        while True:
+            try:
+                never.wait()
+            except:  # noqa: E722
+                caught.append("again")
+
+    def test() -> None:
+        caught.clear()
+        thread = threading.Thread(target=serve)
+        thread.start()
+        thread.join()
+
+    result = bohrbug.explore(test, executions=3, hang_seconds=1, causes=0)
+    assert [failure.outcome.kind for failure in result.failures] == [OutcomeKind.DEADLOCK]
+    assert 0 < len(caught) < 1000
+
+
+def test_what_is_printed_while_tasks_are_unwound_is_lost(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Natively a daemon thread just stops when the program ends."""
+
+    def test() -> None:
+        serves, never = threading.Event(), threading.Event()
+
+        def serve() -> None:
+            try:
+                serves.set()
+                never.wait()
+            finally:
+                print("unwound")
+
+        threading.Thread(target=serve, daemon=True).start()
+        serves.wait()
+        print("tested")
+
+    bohrbug.explore(test, executions=3)
+    assert set(capsys.readouterr().out.split()) == {"tested"}

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
+import threading
 from pathlib import Path
 
 import pytest
 
 from bohrbug import paths
-from bohrbug.paths import display_path
+from bohrbug.paths import display_path, replace_file
 
 
 def test_what_lies_below_is_relative(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -27,3 +29,35 @@ def test_a_folder_that_is_gone_shortens_nothing(monkeypatch: pytest.MonkeyPatch)
 
     monkeypatch.setattr(paths, "_getcwd", gone)
     assert paths.display_path("/a/b/../c.py") == "/a/c.py"
+
+
+def test_a_file_is_replaced_as_a_whole(tmp_path: Path) -> None:
+    file = tmp_path / "report.html"
+    file.write_bytes(b"before")
+    (tmp_path / "link.html").hardlink_to(file)
+    replace_file(file, b"after")
+    assert file.read_bytes() == b"after"
+    assert (tmp_path / "link.html").read_bytes() == b"before"
+    assert len(list(tmp_path.iterdir())) == 2
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="has no named pipes")
+def test_what_is_no_file_stays_what_it_is(tmp_path: Path) -> None:
+    """As root, a report for /dev/null would take its place."""
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    read: list[bytes] = []
+    reader = threading.Thread(target=lambda: read.append(pipe.read_bytes()))
+    reader.start()
+    replace_file(pipe, b"page")
+    reader.join()
+    assert read == [b"page"]
+    assert pipe.is_fifo()
+
+
+def test_where_a_link_leads_is_written_to(tmp_path: Path) -> None:
+    link, file = tmp_path / "latest.html", tmp_path / "report.html"
+    link.symlink_to(file)
+    replace_file(link, b"page")
+    assert link.is_symlink()
+    assert file.read_bytes() == b"page"

@@ -40,7 +40,7 @@ from bohrbug.model.outcome import Race
 from bohrbug.model.serialise import plan_from_json, plan_to_json, trace_from_json, trace_to_json
 from bohrbug.model.site import site_of
 from bohrbug.model.trace import Trace
-from bohrbug.paths import DIRECTORY
+from bohrbug.paths import DIRECTORY, replace_file
 
 FORMAT = "bohrbug-reproduction"
 VERSION = 1
@@ -132,10 +132,8 @@ class Reproduction:
 
 def _write_json(path: Path, data: dict[str, Any]) -> None:
     content = json.dumps(data, indent=1, ensure_ascii=False)
-    partial = path.with_suffix(".partial")
     # A file name need not be text: JSON has an escape for what is none.
-    partial.write_bytes(content.encode("utf-8", "backslashreplace"))
-    partial.replace(path)
+    replace_file(path, content.encode("utf-8", "backslashreplace"))
 
 
 def keep_what_came_natively(path: Path, sentence: str) -> None:

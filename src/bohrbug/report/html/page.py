@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from bohrbug import __version__
+from bohrbug.paths import replace_file
 from bohrbug.report.html.document import Document, Index, plain
 
 _PAGE = """<!doctype html>
@@ -110,6 +111,4 @@ def write_page(document: Document | Index, path: Path) -> None:
         OSError: it can't be written.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_name(f"{path.name}.partial")
-    partial.write_bytes(page_of(document).encode("ascii"))
-    partial.replace(path)
+    replace_file(path, page_of(document).encode("ascii"))

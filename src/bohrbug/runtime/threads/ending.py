@@ -6,9 +6,10 @@ Once the outcome is decided, what is left still goes on to its end, outside of t
 
 from __future__ import annotations
 
+import io
 import sys
-from collections.abc import Callable, Collection
-from contextlib import suppress
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 from bohrbug.accelerator.plain import plain
@@ -27,6 +28,17 @@ if TYPE_CHECKING:
 
 STUCK_PAUSE = 0.1
 """Seconds for which a service in which nobody can go on waits for a signal, again and again."""
+
+
+@contextmanager
+def _printing_nothing() -> Iterator[None]:
+    """What a task prints while it is unwound is lost: natively it would just stop."""
+    before = sys.stdout, sys.stderr
+    sys.stdout = sys.stderr = io.TextIOWrapper(io.BytesIO(), "utf-8", "backslashreplace")
+    try:
+        yield
+    finally:
+        sys.stdout, sys.stderr = before
 
 
 @plain
@@ -217,10 +229,11 @@ class Ending:
         if len(execution.alive) > 1:
             # A thread in the midst of ``asyncio.run`` leaves coroutines that nobody will await.
             fall_silent()
-            for task in list(execution.alive):
-                thread = task.host or task
-                if thread is not root:
-                    unwind(execution, thread)
+            with _printing_nothing():
+                for task in list(execution.alive):
+                    thread = task.host or task
+                    if thread is not root:
+                        unwind(execution, thread)
             execution.current = root
             execution.alive = [root]
         # A lock may be older than the execution; one of a thread may be held by a loop's task.

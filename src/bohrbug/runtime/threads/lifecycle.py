@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import weakref
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
@@ -20,6 +21,8 @@ _MOST_TRIES = 100
 """How often a task may catch the exception that unwinds it, and wait again."""
 
 _new_operation = tuple.__new__
+
+_increment_references = ctypes.PYFUNCTYPE(None, ctypes.py_object)(("Py_IncRef", ctypes.pythonapi))
 
 
 def spawn(
@@ -173,6 +176,7 @@ def unwind(execution: Execution, task: Task) -> None:
     carrier = task.carrier
     if carrier is None:
         return
+    why = ""
     for _ in range(_MOST_TRIES):
         if task.ended:
             return
@@ -185,9 +189,14 @@ def unwind(execution: Execution, task: Task) -> None:
             carrier.task = carrier.execution = None
             execution.pool.put(carrier)
             return
-        execution.throw(task, TaskKilled)
+        if not execution.throw(task, TaskKilled):
+            why = ": it catches every exception, in a loop"
+            break
     if not task.ended:
+        # Python would throw another exception into what is no longer referred to, which the task
+        # would catch as well, and go on without anybody who controls it.
+        _increment_references(carrier)
         execution.trace.uncontrolled.note(
-            f"task {task.id} ({task.name}) could not be stopped at the end of an execution"
+            f"task {task.id} ({task.name}) could not be stopped at the end of an execution{why}"
         )
         task.ended = True
