@@ -350,7 +350,7 @@ def _table_of(path: Path | None) -> dict[str, Any]:
             content = tomllib.load(file)
     except OSError as error:
         raise SettingsError(f"{shown}: {error.strerror or error}") from error
-    except tomllib.TOMLDecodeError as error:
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
         raise SettingsError(f"{shown} is not TOML: {error}") from error
     tool = content.get("tool", {})
     table = tool.get("bohrbug", {}) if isinstance(tool, dict) else {}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -268,6 +269,7 @@ NO_SENSE = [
     (["run", "test_it.py::TestIt::test_it"], "use: pytest --bohrbug test_it.py::TestIt::test_it"),
     (["run", "random:shufle"], "no function 'shufle'; did you mean 'shuffle'?"),
     (["run", "missing.py:function"], "there is no file missing.py"),
+    (["run", "script.py:"], "'script.py:' is not of the form file.py:function"),
     (["run", "sub/random.py:function"], "random is another module than sub/random.py: "),
     (
         ["run", "fails:function"],
@@ -366,6 +368,24 @@ def test_a_file_that_is_no_reproduction(refusals: dict[tuple[str, ...], Ended], 
     done = refusals["replay", name]
     assert done.code == 2
     assert NO_REPRODUCTIONS[name][1] in done.err
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"foo": 1}, "the option 'foo' is not known to this Bohrbug; it may be of a newer one"),
+        ([], "options: an object expected, found []"),
+        ({"executions": "many"}, "executions must be a whole number or 'none', not 'many'"),
+    ],
+)
+def test_a_reproduction_with_options_that_make_no_sense(
+    folder: Folder, options: object, message: str
+) -> None:
+    path = folder.write_failing("counter.py", SCRIPT, "counter.py")
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"options": options}))
+    done = folder.bohrbug("replay", str(path))
+    assert done.code == 2
+    assert f"is damaged: {message}" in done.err
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="file names are text elsewhere")
@@ -627,3 +647,45 @@ def test_an_interrupt_ends_a_replay(folder: Folder, with_pytest: bool, length: i
         assert re.search(r"interrupted: [\d,]+ more replays had been asked for", done.out)
     else:
         assert "interrupted" in done.err or "KeyboardInterrupt" in done.out
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no device that is always full")
+@pytest.mark.parametrize("command", ["run -q script.py", "explain FILE", "--help", "messages LOG"])
+def test_output_that_can_not_be_written(folder: Folder, command: str) -> None:
+    path = folder.write("script.py", "")
+    if "FILE" in command:
+        path = folder.write_failing("counter.py", SCRIPT, "counter.py")
+    words = [str(path) if word == "FILE" else word for word in command.split()]
+    if "LOG" in words:
+        folder.bohrbug("record", "-q", "-o", "LOG", "--", sys.executable, "-c", "")
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            folder.command(*words),
+            cwd=folder.path,
+            env=folder.environment,
+            stdout=full,
+            stderr=subprocess.PIPE,
+            encoding="utf-8",
+            timeout=SECONDS,
+            check=False,
+        )
+    assert done.returncode == 2
+    assert done.stderr == "bohrbug: the output can't be written: No space left on device\n"
+
+
+@pytest.mark.skipif(os.name != "posix", reason="a shell that closes descriptors")
+@pytest.mark.parametrize("closed", ["0<&-", ">&-", "2>&-", "0<&- >&- 2>&-"])
+def test_standard_streams_that_are_closed(folder: Folder, closed: str) -> None:
+    """The next file to be opened would take the place of one."""
+    folder.write("counter.py", SCRIPT)
+    for command in ("run -q", "step"):
+        words = shlex.join(folder.command(*command.split(), "counter.py"))
+        done = folder.run(["sh", "-c", f"{words} {closed}"])
+        assert done.code == (1 if command == "run -q" else 0), done.err
+        assert done.err == ""
+    assert folder.reproduction().read_bytes()[:1] == b"{"
+
+
+def test_a_terminal_without_a_width(folder: Folder) -> None:
+    folder.write("script.py", "")
+    assert "Holds" in folder.run(folder.command("run", "-q", "script.py"), COLUMNS="0").out

@@ -141,7 +141,9 @@ def function_named(name: str, path: str | None = None) -> Callable[[], object]:
     """
     module_name, _, qualified = name.partition(":")
     if not module_name or not qualified:
-        raise ProgramError(f"{name!r} is not of the form module:function")
+        wanted = name if path is None else f"{path}:{qualified}"
+        form = "module:function" if path is None else "file.py:function"
+        raise ProgramError(f"{wanted!r} is not of the form {form}")
     if "<" in qualified:
         raise ProgramError(
             f"{qualified} was made inside another function and can't be found by its name: "

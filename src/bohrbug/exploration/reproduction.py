@@ -7,7 +7,7 @@ import json
 import platform
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, astuple, dataclass, field, replace
+from dataclasses import asdict, astuple, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -287,7 +287,12 @@ def options_from_json(data: dict[str, Any]) -> ExploreOptions:
     Raises:
         TypeError, ValueError: they make no sense.
     """
-    return ExploreOptions(**data)
+    given: dict[str, Any] = an_object(data, "options")
+    unknown = given.keys() - {each.name for each in fields(ExploreOptions)}
+    if unknown:
+        words = f"the option {min(unknown)!r:.80} is not known to this Bohrbug"
+        raise ValueError(f"{words}; it may be of a newer one: upgrade")
+    return ExploreOptions(**given)
 
 
 _TARGETS: dict[str, dict[str, Callable[[Any, str], object]]] = {
