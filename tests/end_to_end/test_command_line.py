@@ -251,6 +251,14 @@ def test_pdb_stops_at_the_preemption_and_at_the_failure(folder: Folder) -> None:
     assert done.code == 1
 
 
+@pytest.mark.parametrize("typed", ["q\n", ""])
+def test_a_replay_that_was_left_in_pdb_has_not_passed(folder: Folder, typed: str) -> None:
+    path = folder.write_failing("counter.py", SCRIPT, "counter.py")
+    done = folder.run(folder.command("replay", "--pdb", str(path)), stdin=typed)
+    assert done.code == 3, done.out
+    assert "reproduced in 0 of 1 replay: interrupted by the user" in done.out
+
+
 def test_what_is_done_in_pdb_does_not_change_the_replay(folder: Folder) -> None:
     path = folder.write_failing("counter.py", SCRIPT, "counter.py")
     commands = "p self.value\nimport threading\nwith threading.Lock(): pass\n\ns\nn\nn\nc\nc\n"
