@@ -156,6 +156,35 @@ def test_it_explains_nothing_where_a_schedule_does() -> None:
     assert "What was out of date" not in failure_text(failure)
 
 
+async def _fails_if_late() -> None:
+    account = racy.Account()
+
+    async def deposit(turns: int) -> None:
+        for _ in range(turns):
+            await asyncio.sleep(0)
+        balance = account.balance
+        await asyncio.sleep(0)
+        account.balance = balance + 1
+
+    await asyncio.gather(deposit(0), deposit(2))
+    assert account.balance == 2
+
+
+def test_it_says_what_happens_in_the_turns_that_make_a_test_fail() -> None:
+    (failure,) = bohrbug.explore(_fails_if_late).failures
+    assert failure.cause is not None
+    assert failure.cause.explains_all
+    report = failure_text(failure)
+    before, after = report.split("What was out of date")
+    assert "It fails if and only if" in before
+    assert "Race over an await on Account.balance" in after
+    assert [each.words for each in failure_page(failure).moments] == [
+        "reads Account.balance",
+        "writes Account.balance",
+        "writes Account.balance",
+    ]
+
+
 def test_it_is_told_beside_orderings_that_are_not_all(monkeypatch: pytest.MonkeyPatch) -> None:
     def find_some(failing: Trace, *_: object) -> Cause:
         events = [event for event in events_of(failing) if event is not None]

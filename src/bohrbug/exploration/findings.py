@@ -96,6 +96,8 @@ class Findings:
         self.unrepeatable = ""
         # Its very schedule shows that: no other one, which may have a bug, was seen to fail first.
         self.fails_when_repeated = False
+        # Plans under which the test passes, for failures that were explained.
+        self._passing: dict[Signature, Plan] = {}
         # The one that was: it may have left behind what lets the test fail from then on.
         self.doubtful: Failure | None = None
 
@@ -320,7 +322,9 @@ class Findings:
 
     def _explain(self, failure: Failure) -> None:
         if self._may_follow_up(failure):
-            self._follow_up().explain(failure)
+            passing = self._follow_up().explain(failure)
+            if passing is not None:
+                self._passing[failure.outcome.signature()] = passing
 
     def _explain_closer(self, failure: Failure, look_closer: LookCloser) -> bool:
         """Explain a failure by all that its execution was the first to show.
@@ -455,15 +459,29 @@ class Findings:
     def _look_for_telling_races(self, failure: Failure) -> None:
         """Where no ordering explains a failure, a value that was out of date may.
 
+        Where the orderings are of turns of an event loop, it may say what happens in these, if it
+        is out of date in executions that fail only.
         And of a schedule that nobody can survey, the races in it say at least where to look.
         """
-        is_explained = failure.cause is not None and failure.cause.explains_all
+        cause = failure.cause
+        is_explained = cause is not None and cause.explains_all
+        is_of_turns = cause is not None and cause.is_of_turns
+        if is_explained and is_of_turns:
+            # Until it is known that executions that pass have no such race.
+            failure.trace.races = [race for race in failure.trace.races if race.stale is None]
         is_known = any(race.stale is not None for race in self._races.values())
         is_long = len(failure.essential) > MOST_SURVEYED
-        if is_explained or not (is_known or is_long) or self._spending.is_overdrawn:
+        if (is_explained and not is_of_turns) or not (is_known or is_long):
+            return
+        passing = self._passing.get(failure.outcome.signature())
+        if self._spending.is_overdrawn or (is_explained and passing is None):
             return
         again = self._learner.replay(failure.plan, watch=True).trace
-        if again.tasks == failure.trace.tasks:
-            self.note_races(again)
-            keys = [race_key(race) for race in again.races]
-            failure.trace.races = [self._races[key] for key in keys if key in self._races]
+        if again.tasks != failure.trace.tasks:
+            return
+        self.note_races(again)
+        keys = [race_key(race) for race in again.races]
+        if is_explained and passing is not None:
+            usual = self._learner.replay(passing, watch=True).trace.races
+            keys = [key for key in keys if key not in {race_key(race) for race in usual}]
+        failure.trace.races = [self._races[key] for key in keys if key in self._races]

@@ -18,6 +18,7 @@ from bohrbug.exploration.options import ExploreOptions
 from bohrbug.exploration.result import Failure
 from bohrbug.exploration.spending import HALF, LITTLE, Spending
 from bohrbug.model.cause import Strength
+from bohrbug.model.outcome import OutcomeKind
 from bohrbug.model.plan import Ordered, Plan
 from bohrbug.model.trace import Trace
 
@@ -82,23 +83,34 @@ class FollowUp:
             failure.essential = tuple(smallest.preemptions())
             failure.early_timeouts = smallest.fired_early()
 
-    def explain(self, failure: Failure) -> None:
-        """Find the orderings that make the test fail, where a runtime can enforce some."""
+    def explain(self, failure: Failure) -> Plan | None:
+        """Find the orderings that make the test fail, where a runtime can enforce some.
+
+        Returns:
+            A plan under which the test passes, if there was one.
+        """
         options = self._options
         if not options.causes or Ordered not in self._learner.runtime.policies:
-            return
+            return None
         self.find_out_when_it_was_raised(failure)
         budget = self._spending.share(HALF, options.causes, options.causes_seconds)
         conditions = failure.plan.conditions
 
+        passing: Plan | None = None
+
         def execute(plan: Plan) -> Trace:
-            return self._learner.replay(plan.under(conditions)).trace
+            nonlocal passing
+            trace = self._learner.replay(plan.under(conditions)).trace
+            if passing is None and trace.outcome.kind is OutcomeKind.PASSED:
+                passing = trace.as_plan()
+            return trace
 
         cause = find_cause(failure.trace, execute, budget)
         # If the same call fails in each of them, that all fail explains nothing.
         is_of_fault = bool(failure.trace.faults())
         if cause is not None and not (is_of_fault and cause.strength is Strength.ALWAYS):
             failure.cause = cause
+        return passing
 
     def find_out_when_it_was_raised(self, failure: Failure) -> None:
         """Only executions in which accesses are watched report each exception."""

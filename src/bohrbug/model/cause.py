@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
-from bohrbug.model.operation import TaskId
+from bohrbug.model.operation import BEGIN, CALLBACK, CANCELLED, RESUME, TaskId
 from bohrbug.model.ordering import Ordering
 
 
@@ -60,3 +60,12 @@ class Cause:
     def explains_all(self) -> bool:
         """Whether its orderings say when the test fails, and when it does not."""
         return self.strength is Strength.EXACT and bool(self.orderings)
+
+    @property
+    def is_of_turns(self) -> bool:
+        """Whether its orderings name only turns of an event loop, not what tasks do in them."""
+        kinds = {event.kind for each in self.orderings for event in (each.first, each.second)}
+        return bool(kinds & _TURNS) and kinds <= _TURNS | {BEGIN}
+
+
+_TURNS = frozenset({RESUME, CANCELLED, CALLBACK})

@@ -61,9 +61,12 @@ def telling_races(failure: Failure) -> list[Race]:
     """Races over an await that explain a failure which orderings don't explain, or not all of it.
 
     Only where the value read was out of date when it was used does a race say why an execution
-    has failed, as it did under every schedule, or under more than meet some orderings.
+    has failed, as it did under every schedule, or under more than meet some orderings. Where these
+    are of turns of an event loop, it says what happens in the turns; executions that pass don't
+    have it then.
     """
-    if failure.cause is not None and failure.cause.explains_all:
+    cause = failure.cause
+    if cause is not None and cause.explains_all and not cause.is_of_turns:
         return []
     return [race for race in failure.trace.races if race.stale is not None]
 

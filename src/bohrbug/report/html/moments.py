@@ -60,7 +60,8 @@ def moments_of(failure: Failure, names: Names, tables: Tables) -> list[Moment]:
 
     They are those of the cause, else those around the essential preemptions, else the accesses
     of a race over an await, or of the race that is the failure, else where the tasks of a deadlock
-    stand, else what the failing task did last.
+    stand, else what the failing task did last. Where the cause is only which turn of an event loop
+    comes first, the accesses in these turns say more.
 
     Parameters:
         failure: the failure.
@@ -71,9 +72,11 @@ def moments_of(failure: Failure, names: Names, tables: Tables) -> list[Moment]:
     race = failure.outcome.race
     if failure.outcome.kind is OutcomeKind.RACE and race is not None:
         return maker.of_race(race)
-    found = maker.of_cause() or maker.of_steps(_told(failure))
-    if not found:
-        found = [moment for race in telling_races(failure)[:1] for moment in maker.of_stale(race)]
+    stale = [moment for race in telling_races(failure)[:1] for moment in maker.of_stale(race)]
+    is_of_turns = failure.cause is not None and failure.cause.is_of_turns
+    if is_of_turns and stale:
+        return stale
+    found = maker.of_cause() or maker.of_steps(_told(failure)) or stale
     if failure.outcome.cycle and not found:
         found = maker.of_blocked(failure.outcome.blocked)
     return found or maker.of_steps(_around_faults(failure.trace)) or maker.of_end()
