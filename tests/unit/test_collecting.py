@@ -56,7 +56,7 @@ def test_a_finalizer_that_wants_the_lock_that_is_held(strategy: str) -> None:
     assert failure.outcome.kind is OutcomeKind.DEADLOCK
     assert failure.confirmed
     report = failure_text(failure)
-    assert "a garbage collection in task 0" in report
+    assert "It needs a garbage collection in task 0" in report
     # Those of earlier executions are no part of it.
     assert "#2" not in report
 

@@ -240,6 +240,8 @@ def _faults(trace: Trace, names: Names) -> str:
     if not made:
         return ""
     kinds = {trace.operations[step].resource for step in trace.faults()}
+    if kinds == {COLLECTION}:
+        return f" It needs {' and '.join(made)}."
     if kinds == {OLDER_VALUE}:
         return f" It needs {' and '.join(made)}, as C11 allows with these memory orders."
     if kinds == {SPURIOUS_WAKE}:
