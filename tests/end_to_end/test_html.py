@@ -116,6 +116,12 @@ def test_a_page_that_cant_be_written_is_told(folder: Folder) -> None:
     assert found.code == 1
     assert "bohrbug: no report was written: file/page.html: " in found.err
 
+    explained = folder.bohrbug("explain", "--html", "file/page.html", str(folder.reproduction()))
+
+    # There is no verdict that its exit code could tell.
+    assert explained.code == 2
+    assert "bohrbug: no report was written: file/page.html: " in explained.err
+
 
 def test_replay_and_explain_write_the_same_failure(folder: Folder) -> None:
     folder.write("counter.py", SCRIPT)

@@ -588,4 +588,6 @@ def explain(file: Path, full: bool, format_name: str, html: Path | None) -> None
         # Loaded only where a page is wanted.
         from bohrbug.report.html.making import failure_document
 
-        write_html(failure_document(reproduction.failure, reproduction.test, notes=notes), html)
+        document = failure_document(reproduction.failure, reproduction.test, notes=notes)
+        if not write_html(document, html):
+            sys.exit(2)

@@ -29,8 +29,12 @@ def html_option(command: Callable[..., Any]) -> Callable[..., Any]:
     )(command)
 
 
-def write_html(document: Any, file: Path) -> None:
-    """Write a page, and say so; where that can't be done, say why."""
+def write_html(document: Any, file: Path) -> bool:
+    """Write a page, and say so; where that can't be done, say why.
+
+    Returns:
+        Whether it was written.
+    """
     # Loaded only where a page is wanted.
     from bohrbug.report.html.page import write_page
 
@@ -38,8 +42,9 @@ def write_html(document: Any, file: Path) -> None:
         write_page(document, file)
     except OSError as error:
         click.echo(f"bohrbug: no report was written: {file}: {error.strerror or error}", err=True)
-    else:
-        click.echo(f"report: {display_path(str(file))}", err=True)
+        return False
+    click.echo(f"report: {display_path(str(file))}", err=True)
+    return True
 
 
 @dataclass(slots=True)

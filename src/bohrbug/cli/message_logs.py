@@ -121,8 +121,8 @@ def show(
             trace_file.write_text(trace_events(log, order), encoding="utf-8")
     except OSError as error:
         usage_error(f"{error.filename}: {error.strerror or error}")
-    if html is not None:
-        write_html(log_document(log, file.name), html)
+    if html is not None and not write_html(log_document(log, file.name), html):
+        sys.exit(2)
 
 
 @messages.command("diff", epilog=_DIFF_CODES)
