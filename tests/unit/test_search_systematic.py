@@ -180,7 +180,7 @@ def test_a_diverged_trace_is_not_extended() -> None:
         assert all(seen.choices[: len(plan.prefix)] != list(plan.prefix) for seen, _ in rest)
         assert strategy.exhausted
         assert not strategy.complete
-        assert "1 schedules were given up because they diverged" in strategy.covered()
+        assert "1 schedule was given up because it diverged" in strategy.covered()
 
 
 def test_nothing_is_branched_behind_a_divergence() -> None:

@@ -82,12 +82,13 @@ class Tally:
         points = "scheduling point" if self.points == 1 else "scheduling points"
         text = f"{what}, at up to {self.points:,} {points}"
         if self.cut_short:
-            text += (
-                f"; {self.cut_short:,} long executions were only varied"
-                f" in their first {limit:,} steps"
+            what, whose = (
+                ("execution was", "its") if self.cut_short == 1 else ("executions were", "their")
             )
+            text += f"; {self.cut_short:,} long {what} only varied in {whose} first {limit:,} steps"
         if self.diverged:
-            text += f"; {self.diverged:,} schedules were given up because they diverged"
+            what, who = ("schedule was", "it") if self.diverged == 1 else ("schedules were", "they")
+            text += f"; {self.diverged:,} {what} given up because {who} diverged"
         return text
 
 
