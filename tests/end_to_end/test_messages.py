@@ -555,7 +555,7 @@ def test_pytest_reports_a_desynchronisation(folder: Folder) -> None:
         "-q", "--bohrbug-replay-messages", "logs", "--bohrbug-messages-keep-going"
     )
     assert going.code == 0
-    assert "1 tests replayed, 1 desynchronised" in going.out
+    assert "1 test replayed, 1 desynchronised" in going.out
     both = folder.pytest("--bohrbug", "--bohrbug-record", "logs")
     assert both.code == 4
 

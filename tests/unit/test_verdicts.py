@@ -79,6 +79,11 @@ SOME = Searched()
 GIVEN_UP = Searched(exhausted=True)
 
 
+def test_a_budget_of_one_execution_is_told_as_one() -> None:
+    spent = replace(evidence(SOME), options=ExploreOptions(executions=1), executions=1)
+    assert judge(spent).reason == "the budget of 1 execution was spent"
+
+
 def test_schedules_that_were_given_up_are_a_caveat_with_their_number() -> None:
     searched = Searched(exhausted=True)
     searched.given_up = 3  # type: ignore[attr-defined]
@@ -238,7 +243,7 @@ def test_some_executions(figures: dict[str, object], reason: str) -> None:
 @pytest.mark.parametrize(
     ("figures", "caveat"),
     [
-        ({"diverged": 1}, "1 execution could not follow their plan"),
+        ({"diverged": 1}, "1 execution could not follow its plan"),
         ({"uncontrolled": {"a child process ran": 3}}, "a child process ran (3 times)"),
         ({"skipped": (("f at a.py:1", "it is too long"),)}, "data accesses in f at a.py:1"),
         ({"notes": (Caveat("something else", CaveatKind.HANG),)}, "something else"),

@@ -243,7 +243,8 @@ def _end(evidence: Evidence) -> str:
     """Why an exploration that is not complete has ended."""
     options = evidence.options
     if options.executions is not None and evidence.executions >= options.executions:
-        return f"the budget of {options.executions:,} executions was spent"
+        what = "execution" if options.executions == 1 else "executions"
+        return f"the budget of {options.executions:,} {what} was spent"
     if options.seconds is not None and evidence.seconds >= options.seconds:
         where = " in the middle of an execution" if evidence.was_cut else ""
         return f"the budget of {options.seconds:g} seconds was spent{where}"
@@ -261,8 +262,8 @@ def caveats(evidence: Evidence) -> tuple[Caveat, ...]:
     for what, count in sort_unseen(evidence.uncontrolled).doubts:
         found.append(Caveat(what, CaveatKind.UNCONTROLLED, count))
     if evidence.diverged:
-        executions = "execution" if evidence.diverged == 1 else "executions"
-        text = f"{evidence.diverged:,} {executions} could not follow their plan"
+        what, whose = ("execution", "its") if evidence.diverged == 1 else ("executions", "their")
+        text = f"{evidence.diverged:,} {what} could not follow {whose} plan"
         found.append(Caveat(text, CaveatKind.DIVERGENCE))
     if given_up := given_up_by(evidence.strategy):
         schedules = "schedule was" if given_up == 1 else "schedules were"

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from bohrbug.report.wording import plural
 from bohrbug.runtime.channels.codec import LogError
 from bohrbug.runtime.channels.desynchronisation import Desynchronisation, DesynchronisationError
 from bohrbug.runtime.channels.installation import install, restore
@@ -148,10 +149,11 @@ class MessagesPlugin:
         """Say what was recorded or replayed."""
         terminalreporter.section("Bohrbug: messages")
         if self._record:
-            terminalreporter.line(f"{self._recorded} logs written to {self._folder}")
+            terminalreporter.line(f"{plural(self._recorded, 'log')} written to {self._folder}")
         else:
             terminalreporter.line(
-                f"{self._replayed} tests replayed, {len(self._desynchronised)} desynchronised, "
+                f"{plural(self._replayed, 'test')} replayed, "
+                f"{len(self._desynchronised)} desynchronised, "
                 f"{self._without} without a log"
             )
             for node, found in self._desynchronised:
