@@ -22,6 +22,7 @@ import pickle
 import queue
 import random
 import re
+import socket
 import struct
 import sys
 import threading
@@ -641,3 +642,18 @@ def normal_numbers(guard: Guard) -> None:
 
     together(draw, draw)
     assert seen[0] != seen[1]
+
+
+def default_timeout_of_sockets(guard: Guard) -> None:
+    """A socket is made with the default timeout that another task has set meanwhile."""
+
+    def make(seconds: float) -> None:
+        with guard:
+            socket.setdefaulttimeout(seconds)
+            with socket.socket() as made:
+                assert made.gettimeout() == seconds
+
+    try:
+        together(lambda: make(5.0), lambda: make(7.0))
+    finally:
+        socket.setdefaulttimeout(None)

@@ -215,3 +215,8 @@ def environment_that_is_copied() -> None:
 def normal_numbers() -> None:
     """Both tasks get the number that the generator has kept."""
     guarded.normal_numbers(contextlib.nullcontext())
+
+
+def default_timeout_of_sockets() -> None:
+    """A socket is made with the default timeout that another task has set meanwhile."""
+    guarded.default_timeout_of_sockets(contextlib.nullcontext())

@@ -215,3 +215,8 @@ def locked_environment_that_is_copied() -> None:
 def locked_normal_numbers() -> None:
     """See ``guarded.normal_numbers``: with a lock it is correct."""
     guarded.normal_numbers(threading.Lock())
+
+
+def locked_default_timeout_of_sockets() -> None:
+    """See ``guarded.default_timeout_of_sockets``: with a lock it is correct."""
+    guarded.default_timeout_of_sockets(threading.Lock())

@@ -7,9 +7,12 @@ threads, once a test has changed that of one that runs.
 from __future__ import annotations
 
 import abc
+import queue
 import sys
 import threading
 from collections.abc import Generator
+from concurrent.futures import _base as pool_base
+from concurrent.futures import thread as pool_threads
 from sys import _getframe
 from types import FrameType
 from typing import Any
@@ -27,11 +30,19 @@ from bohrbug.runtime.threads.synchronizers import place_of
 
 patches = Patches()
 
+_MODELLED_FILES = frozenset(
+    module.__file__ for module in (threading, queue, pool_base, pool_threads) if module.__file__
+)
+"""Where the primitives are written in Python whose attributes are told of."""
+
 
 def _inspect(owner: Any, name: str, is_write: bool, place: Any) -> None:
     """An attribute is about to be read that operations on the object change, or go by."""
     execution = controlled()
     if execution is None or execution.current.inside or execution.is_alone():
+        return
+    if place[0].co_filename in _MODELLED_FILES:
+        # Part of an operation, which is told as a whole.
         return
     if isinstance(owner, FrameType):
         if _is_of_another_task(execution, owner):

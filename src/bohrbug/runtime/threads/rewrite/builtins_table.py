@@ -65,6 +65,7 @@ from bohrbug.runtime.threads.rewrite.effects import (
     CLOSE_STREAM,
     COMPARE,
     CONTAINS_ITEM_BY_NAME,
+    DEFAULT_TIMEOUT,
     DELETE_ITEM_BY_NAME,
     FIRST,
     FORMAT,
@@ -80,6 +81,7 @@ from bohrbug.runtime.threads.rewrite.effects import (
     READ_ITEM_BY_NAME,
     READ_KEY,
     READ_MAPPING,
+    READ_STATE,
     READ_STREAM,
     RELEASE_VIEW,
     SET_BY_DESCRIPTOR,
@@ -521,6 +523,7 @@ _METHODS: dict[type, dict[str, Effect]] = {
         **dict.fromkeys(_names("setsockopt settimeout setblocking"), Effect(CHANGE_DESCRIPTOR)),
         **dict.fromkeys(_names("getsockopt gettimeout getblocking"), Effect(LOOK_AT_DESCRIPTOR)),
         "fileno": Effect(LOOK_WHETHER_CLOSED),
+        "__init__": Effect(READ_STATE, state=DEFAULT_TIMEOUT),
     },
     # One that no class of the program derives from is replaced.
     _queue.SimpleQueue: dict.fromkeys(

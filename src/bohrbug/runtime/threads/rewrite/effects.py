@@ -89,6 +89,9 @@ USE_CONTEXT_VARIABLE = "look into the context in which it is called, or change i
 CLOSE_DESCRIPTOR = "close a descriptor"
 EXCHANGE_DESCRIPTOR = "open a descriptor for the file of another one"
 
+DEFAULT_TIMEOUT = "sockets' default timeout"
+"""State of the process that each new socket looks at."""
+
 FIRST = "calls its first argument, with the others"
 FOLDS = "calls the owner with two items at a time"
 HELD = "calls what the owner holds"

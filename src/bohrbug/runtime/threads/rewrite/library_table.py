@@ -15,6 +15,7 @@ from bohrbug.runtime.threads.rewrite.effects import (
     CHANGE_FUTURE,
     CHECK_REGISTERED,
     CLOSE_STREAM,
+    DEFAULT_TIMEOUT,
     HELD,
     LOOK_AT_FUTURE,
     LOOK_AT_STREAM,
@@ -104,7 +105,7 @@ _STATES = {
         ),
     ),
     "resource": (("the limits of resources", "setrlimit", "prlimit", "getrlimit"),),
-    "_socket": (("sockets' default timeout", "setdefaulttimeout", "", "getdefaulttimeout"),),
+    "_socket": ((DEFAULT_TIMEOUT, "setdefaulttimeout", "", "getdefaulttimeout"),),
     "posix": ((UMASK, "umask", "", ""), ("the niceness", "nice", "", "getpriority")),
     "gc": (
         ("the thresholds of the collector", "set_threshold", "", "get_threshold"),
