@@ -37,7 +37,7 @@ from bohrbug.platforms.threads.first_execution import (
     QUESTION,
     fails_undisturbed,
     has_other_races,
-    words_on_other_races,
+    variables_of_other_races,
     write_question,
 )
 from bohrbug.platforms.threads.platform import explorer_of
@@ -302,7 +302,7 @@ def _look_at_first_execution(explorer: Explorer, clean: CleanProcess) -> None:
         file = Path(folder) / f"exploration{QUESTION}"
         write_question(file, runtime, explorer.findings.races)
         if clean.happens(file, _LONGEST_LOOK_SECONDS):
-            explorer.note_first_execution(words_on_other_races(file))
+            explorer.note_first_execution(variables_of_other_races(file))
 
 
 def _replay_afresh(explorer: Explorer, target: dict[str, Any], clean: CleanProcess) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import random
 import time
+from collections.abc import Iterable
 from dataclasses import replace
 from functools import cached_property
 
@@ -167,6 +168,7 @@ class Explorer:
         self._guard.start()
         try:
             with Interrupts(self.stop), self.runtime:
+                self.platform.begins()
                 searched = self._begin() and self._search()
                 while searched and self.waking.follow() and not self.has_ended:
                     self.restart()
@@ -175,6 +177,7 @@ class Explorer:
                 self.findings.finish()
                 if searched:
                     self._check_determinism()
+                    self._look_at_the_first_execution()
                 self.keeping.end(searched)
         finally:
             self.keeping.close()
@@ -197,11 +200,34 @@ class Explorer:
         result.verdict = judge(self._evidence(searched))
         return result
 
-    def note_first_execution(self, words: str) -> None:
-        """After the exploration: only the first execution has some data races, in words."""
-        self.result.notices.append(words)
+    def _look_at_the_first_execution(self) -> None:
+        """Where something would be promised: had the first execution data races of its own?"""
+        is_searched = self.strategy.complete or bound_of(self.strategy) is not None
+        if self.result.failures or not is_searched or self.options.races == "ignore":
+            return
+        races = self.platform.races_of_the_first(self.learner.conditions, self.findings.races)
+        if races:
+            self._note_first_execution([race.label for race in races])
+
+    def note_first_execution(self, labels: Iterable[str]) -> None:
+        """After the exploration: only the first execution has some data races.
+
+        Parameters:
+            labels: what variables they are on.
+        """
+        if TAKING + LEFT_AS_IT_IS not in self.caveats.uncontrolled:
+            self._note_first_execution(labels)
+            self.result.verdict = judge(self._evidence(self._searched))
+
+    def _note_first_execution(self, labels: Iterable[str]) -> None:
+        variables = list(dict.fromkeys(labels))
+        more = " and others" if len(variables) > 3 else ""
+        self.result.notices.append(
+            f"only the first execution of the test has data races on {', '.join(variables[:3])}"
+            f"{more}, as later ones find what it leaves behind: they were not explored; to have "
+            "them explored, reset that in the test"
+        )
         self.caveats.note_uncontrolled({TAKING + LEFT_AS_IT_IS: 1})
-        self.result.verdict = judge(self._evidence(self._searched))
 
     def note_lasting_failure(self, failure: Failure) -> None:
         """After the exploration: the doubtful failure happens in processes that are new.

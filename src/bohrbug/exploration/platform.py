@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 
+from bohrbug.exploration.figures import RaceKey
 from bohrbug.exploration.minimisation.budget import Budget
 from bohrbug.exploration.program_text import PointText
 from bohrbug.exploration.result import Failure, Interpreter
-from bohrbug.model.conditions import PlaceKey
+from bohrbug.model.conditions import Conditions, PlaceKey
 from bohrbug.model.outcome import Race
 from bohrbug.model.plan import Plan
 from bohrbug.model.trace import Trace
@@ -31,6 +32,18 @@ class Platform:
 
     def __init__(self, runtime: Runtime) -> None:
         self.runtime = runtime
+
+    def begins(self) -> None:
+        """No execution was made yet, and the runtime is in control."""
+
+    def races_of_the_first(self, conditions: Conditions, known: Collection[RaceKey]) -> list[Race]:
+        """Data races that only the first execution can have had, as later ones find what it made.
+
+        Parameters:
+            conditions: under which executions are made by now.
+            known: the races that were seen.
+        """
+        return []
 
     def complete_races(self, trace: Trace, races: Sequence[Race]) -> list[Race]:
         """Races with the stacks of both accesses, by one more execution of a trace.

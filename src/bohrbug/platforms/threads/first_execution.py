@@ -8,19 +8,15 @@ once more, with its functions rewritten from the start.
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from bohrbug.exploration.figures import RaceKey, race_key
 from bohrbug.exploration.options import ExploreOptions
-from bohrbug.model.outcome import Race, RacePattern
 from bohrbug.model.plan import Plan
-from bohrbug.monitors.race_classes import pattern_of
+from bohrbug.platforms.threads.left_behind import may_matter
 from bohrbug.platforms.threads.platform import runtime_of
 from bohrbug.runtime.protocol import Discovering
-
-_STANDARD = os.path.dirname(os.__file__) + os.sep
 
 QUESTION = ".first"
 """What the names of files end with that :func:`write_question` writes."""
@@ -55,7 +51,7 @@ def has_other_races(file: Path, test: Callable[[], object], options: ExploreOpti
     races = [
         race
         for race in executed.trace.races
-        if repr(race_key(race)) not in known and _may_matter(race)
+        if repr(race_key(race)) not in known and may_matter(race)
     ]
     file.write_text(json.dumps(list(dict.fromkeys(race.label for race in races))))
     return bool(races)
@@ -72,21 +68,7 @@ def fails_undisturbed(test: Callable[[], object], options: ExploreOptions) -> bo
         return runtime.execute(Plan(conditions=options.conditions())).trace.outcome.is_failure
 
 
-def _may_matter(race: Race) -> bool:
-    """Whether it is worth a word: not where the standard library fills a cache of its own."""
-    pattern = pattern_of(race)
-    if pattern.is_often_benign or pattern is RacePattern.IDEMPOTENT_WRITE:
-        return False
-    files = {access.operation.place[0].co_filename for access in (race.first, race.second)}
-    return not all(file.startswith(_STANDARD) and "-packages" not in file for file in files)
-
-
-def words_on_other_races(file: Path) -> str:
-    """What variables :func:`has_other_races` has found races on, in a sentence."""
-    labels = json.loads(file.read_text())
-    more = " and others" if len(labels) > 3 else ""
-    return (
-        f"only the first execution of the test has data races on {', '.join(labels[:3])}{more}, as "
-        "later ones find what it leaves behind: they were not explored; to have them explored, "
-        "reset that in the test"
-    )
+def variables_of_other_races(file: Path) -> list[str]:
+    """What variables :func:`has_other_races` has found races on."""
+    variables: list[str] = json.loads(file.read_text())
+    return variables

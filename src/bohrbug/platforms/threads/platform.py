@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
 from bohrbug.exploration.explorer import NOTHING_AROUND, Explorer
-from bohrbug.exploration.figures import race_key
+from bohrbug.exploration.figures import RaceKey, race_key
 from bohrbug.exploration.minimisation.budget import Budget
 from bohrbug.exploration.options import ExploreOptions
 from bohrbug.exploration.platform import Platform
@@ -29,6 +29,7 @@ from bohrbug.monitors.races import Pair, RaceDetector
 from bohrbug.monitors.weak_order import PossibleRace, WeakDetector
 from bohrbug.monitors.witness import Witness
 from bohrbug.platforms.threads.explaining import ThreadExplainer
+from bohrbug.platforms.threads.left_behind import Belongings, as_before, may_matter
 from bohrbug.runtime.threads.execution import Execution
 from bohrbug.runtime.threads.finalizing import finalizes
 from bohrbug.runtime.threads.foreign_greenlets import check_that_threads_are_controlled
@@ -86,6 +87,22 @@ class ThreadsPlatform(Platform):
     def __init__(self, runtime: ThreadsRuntime) -> None:
         super().__init__(runtime)
         self._threads = runtime
+        self._belongings: Belongings | None = None
+
+    def begins(self) -> None:
+        """See :class:`Platform`."""
+        if self._threads.level is not Level.SYNC:
+            self._belongings = Belongings()
+
+    def races_of_the_first(self, conditions: Conditions, known: Collection[RaceKey]) -> list[Race]:
+        """See :class:`Platform`: an execution that finds plain values as the first one did."""
+        changes = [] if self._belongings is None else self._belongings.changes()
+        if not changes:
+            return []
+        with as_before(changes):
+            plan = Plan(conditions=conditions)
+            races = self._threads.execute(plan, learn=False, watch=True).trace.races
+        return [race for race in races if race_key(race) not in known and may_matter(race)]
 
     def complete_races(self, trace: Trace, races: Sequence[Race]) -> list[Race]:
         """See :class:`Platform`."""

@@ -1,0 +1,239 @@
+"""What the first execution leaves behind in modules of the program, where the others find it.
+
+All executions of an exploration run in one process.  What a program makes once and for all, such as
+a connection that it keeps in a global, is made by the first one, whose functions are not even
+rewritten yet: no other shows what happens if two tasks make it at the same time.
+
+So what globals, attributes of classes and containers in them were is remembered, as far as it is
+plain: ``None``, a number, an empty dict.  Nothing else is kept, as objects are to die when they do
+without Bohrbug.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections import OrderedDict, defaultdict, deque
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from types import BuiltinFunctionType, FunctionType, ModuleType
+from typing import Any, NamedTuple
+from weakref import ref
+
+from bohrbug.model.outcome import Race, RacePattern
+from bohrbug.monitors.race_classes import pattern_of
+from bohrbug.paths import is_library_file, is_own_file
+from bohrbug.runtime.threads.namespaces import proxy_of
+
+_MISSING = object()
+_PLAIN = frozenset({type(None), bool, int, float, complex, str, bytes})
+_MAPPINGS = frozenset({dict, OrderedDict, defaultdict})
+_CONTAINERS = _MAPPINGS | {list, set, deque}
+_CODE = (ModuleType, FunctionType, BuiltinFunctionType, type)
+_LARGEST = 100
+"""Items of a container whose content is remembered."""
+
+
+_STANDARD = os.path.dirname(os.__file__) + os.sep
+
+
+def may_matter(race: Race) -> bool:
+    """Whether a race that only the first execution had is worth a word.
+
+    It is not where the standard library fills a cache of its own.
+    """
+    pattern = pattern_of(race)
+    if pattern.is_often_benign or pattern is RacePattern.IDEMPOTENT_WRITE:
+        return False
+    files = {access.operation.place[0].co_filename for access in (race.first, race.second)}
+    return not all(file.startswith(_STANDARD) and "-packages" not in file for file in files)
+
+
+class _Content(NamedTuple):
+    """What was in a container, which itself is not kept."""
+
+    identity: int
+    items: tuple[Any, ...]
+
+
+class _Change(NamedTuple):
+    """A name that stood for something else, or a container with other items, and what it is now."""
+
+    owner: ModuleType | type
+    name: str
+    before: Any
+    after: Any
+
+
+class Belongings:
+    """What modules and classes of the program have, at the time when this is made."""
+
+    def __init__(self) -> None:
+        self._owners = [
+            (scanned, {name: _remembered(attributes.get(name, _MISSING)) for name in scanned.plain})
+            for attributes, scanned in _scanned_owners()
+        ]
+
+    def changes(self) -> list[_Change]:
+        """What has become of what was plain, and what is new."""
+        return [
+            change
+            for scanned, before in self._owners
+            if (owner := scanned.owner()) is not None
+            for change in _changes_of(owner, scanned, before)
+        ]
+
+
+@contextmanager
+def as_before(changes: list[_Change]) -> Iterator[None]:
+    """Let everything be again as it was remembered, for an execution."""
+    try:
+        for owner, name, before, _ in changes:
+            _put(owner, name, before)
+        yield
+    finally:
+        for owner, name, _, after in changes:
+            _put(owner, name, after)
+
+
+class _Scanned(NamedTuple):
+    """What is in a module or a class: tests of a suite find most of them as they were.
+
+    Attributes:
+        owner: the module or class.
+        names: all its names.
+        plain: those under which something plain, or a container, was ever seen.
+        classes: the classes that a module defines.
+    """
+
+    owner: ref[ModuleType | type]
+    names: frozenset[str]
+    plain: tuple[str, ...]
+    classes: tuple[ref[type], ...]
+
+
+_scanned: dict[int, _Scanned] = {}
+"""By ids of modules and classes."""
+
+
+def _scanned_owners() -> Iterator[tuple[Mapping[str, Any], _Scanned]]:
+    for module in list(sys.modules.values()):
+        # By its type: a module that is loaded late says that it is one when it is loaded.
+        if issubclass(type(module), ModuleType) and _is_of_program(module):
+            scanned = _scan(module)
+            yield _attributes_of(module), scanned
+            for reference in scanned.classes:
+                class_ = reference()
+                if class_ is not None:
+                    yield _attributes_of(class_), _scan(class_)
+
+
+_of_module: Callable[[ModuleType], dict[str, Any]] = vars(ModuleType)["__dict__"].__get__
+
+
+def _attributes_of(owner: ModuleType | type) -> Mapping[str, Any]:
+    """What a module or a class has, without a call of anything that it says of itself."""
+    return proxy_of(owner) if isinstance(owner, type) else _of_module(owner)
+
+
+def _scan(owner: ModuleType | type) -> _Scanned:
+    namespace = _attributes_of(owner)
+    known = _scanned.get(id(owner))
+    is_known = known is not None and known.owner() is owner
+    if known is not None and is_known and len(known.names) == len(namespace):
+        return known
+    seen = known.plain if known is not None and is_known else ()
+    attributes = [each for each in list(namespace.items()) if each[0][:2] != "__"]
+    plain = [n for n, v in attributes if type(v) in _PLAIN or type(v) in _CONTAINERS]
+    classes = [
+        ref(value)
+        for _, value in attributes
+        if not isinstance(owner, type)
+        and issubclass(type(value), type)
+        and proxy_of(value).get("__module__") == namespace.get("__name__")
+    ]
+    found = _Scanned(
+        ref(owner), frozenset(namespace), tuple(dict.fromkeys([*seen, *plain])), tuple(classes)
+    )
+    _scanned[id(owner)] = found
+    return found
+
+
+_known_files: dict[str, bool] = {}
+
+
+def _is_of_program(module: ModuleType) -> bool:
+    file = _of_module(module).get("__file__")
+    if type(file) is not str:
+        return False
+    known = _known_files.get(file)
+    if known is None:
+        path = os.path.abspath(file)
+        known = _known_files[file] = not (is_library_file(path) or is_own_file(path))
+    return known
+
+
+def _remembered(value: Any) -> Any:
+    """A plain value, or what is in a container; :data:`_MISSING`: neither."""
+    if type(value) in _PLAIN:
+        return value
+    if type(value) in _CONTAINERS and len(value) <= _LARGEST:
+        items = _items_of(value)
+        if all(type(item) in _PLAIN for item in items):
+            return _Content(id(value), items)
+    return _MISSING
+
+
+def _items_of(container: Any) -> tuple[Any, ...]:
+    """The items of a container; of a mapping its keys and values by turns."""
+    if type(container) in _MAPPINGS:
+        return tuple(part for item in container.items() for part in item)
+    return tuple(container)
+
+
+def _changes_of(
+    owner: ModuleType | type, scanned: _Scanned, before: dict[str, Any]
+) -> Iterator[_Change]:
+    namespace = _attributes_of(owner)
+    for name, was in before.items():
+        value = namespace.get(name, _MISSING)
+        if was is _MISSING or value is _MISSING:
+            continue
+        if type(was) is not _Content:
+            if value is not was and not issubclass(type(value), _CODE):
+                yield _Change(owner, name, was, value)
+        elif id(value) == was.identity and type(value) in _CONTAINERS:
+            items = _items_of(value)
+            if list(map(id, items)) != list(map(id, was.items)):
+                yield _Change(owner, name, was, _Content(was.identity, items))
+    if len(namespace) != len(scanned.names):
+        for name in namespace.keys() - scanned.names:
+            if name[:2] != "__" and not issubclass(type(namespace[name]), _CODE):
+                yield _Change(owner, name, _MISSING, namespace[name])
+
+
+def _put(owner: ModuleType | type, name: str, value: Any) -> None:
+    """Give a name a value, or its container what was in it."""
+    if type(value) is _Content:
+        container = _attributes_of(owner).get(name)
+        if id(container) == value.identity:
+            _fill(container, value.items)
+    elif isinstance(owner, type):
+        if value is not _MISSING:
+            type.__setattr__(owner, name, value)
+        elif name in proxy_of(owner):
+            type.__delattr__(owner, name)
+    elif value is not _MISSING:
+        _of_module(owner)[name] = value
+    else:
+        _of_module(owner).pop(name, None)
+
+
+def _fill(container: Any, items: tuple[Any, ...]) -> None:
+    container.clear()
+    if type(container) in _MAPPINGS:
+        container.update(zip(items[::2], items[1::2], strict=True))
+    elif type(container) is set:
+        container.update(items)
+    else:
+        container.extend(items)
