@@ -19,6 +19,7 @@ from bohrbug.exploration.verdicts import VerdictKind
 from bohrbug.platforms.threads.left_behind import Belongings, as_before
 
 MODULE = """
+import functools
 import threading
 
 class Made:
@@ -28,6 +29,27 @@ class Made:
         if cls.instance is None:
             cls.instance = super().__new__(cls)
         return cls.instance
+
+class Settings:
+    def __init__(self):
+        self.path = None
+
+settings = Settings()
+
+def path():
+    if settings.path is None:
+        settings.path = object()
+    return settings.path
+
+class Computing:
+    @functools.cached_property
+    def value(self):
+        return object()
+
+computing = Computing()
+
+def computed():
+    return computing.value
 
 connection = None
 entries = {}
@@ -98,6 +120,8 @@ def _conditions(result: Result) -> list[str]:
         ("Made", "Made.instance"),
         ("entry", "entries['a']"),
         ("late", "global made_late"),
+        ("path", "Settings.path"),
+        ("computed", "Computing.value"),
     ],
 )
 def test_a_race_of_the_first_execution_is_a_condition(

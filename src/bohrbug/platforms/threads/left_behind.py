@@ -4,9 +4,9 @@ All executions of an exploration run in one process.  What a program makes once 
 a connection that it keeps in a global, is made by the first one, whose functions are not even
 rewritten yet: no other shows what happens if two tasks make it at the same time.
 
-So what globals, attributes of classes and containers in them were is remembered, as far as it is
-plain: ``None``, a number, an empty dict.  Nothing else is kept, as objects are to die when they do
-without Bohrbug.
+So what globals, attributes of classes and of objects in globals, and containers in them were is
+remembered, as far as it is plain: ``None``, a number, an empty dict.  Nothing else is kept, as
+objects are to die when they do without Bohrbug.
 """
 
 from __future__ import annotations
@@ -18,12 +18,13 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from types import BuiltinFunctionType, FunctionType, ModuleType
 from typing import Any, NamedTuple
-from weakref import ref
 
 from bohrbug.model.outcome import Race, RacePattern
 from bohrbug.monitors.race_classes import pattern_of
 from bohrbug.paths import is_library_file, is_own_file
+from bohrbug.runtime.threads.loops.references import OwnReference
 from bohrbug.runtime.threads.namespaces import proxy_of
+from bohrbug.runtime.threads.rewrite.classes import instance_dict, order_of
 
 _MISSING = object()
 _PLAIN = frozenset({type(None), bool, int, float, complex, str, bytes})
@@ -59,7 +60,7 @@ class _Content(NamedTuple):
 class _Change(NamedTuple):
     """A name that stood for something else, or a container with other items, and what it is now."""
 
-    owner: ModuleType | type
+    owner: Any
     name: str
     before: Any
     after: Any
@@ -97,23 +98,23 @@ def as_before(changes: list[_Change]) -> Iterator[None]:
 
 
 class _Scanned(NamedTuple):
-    """What is in a module or a class: tests of a suite find most of them as they were.
+    """What a module, a class or an object has: tests of a suite find most of them as they were.
 
     Attributes:
-        owner: the module or class.
+        owner: the module, class or object.
         names: all its names.
         plain: those under which something plain, or a container, was ever seen.
-        classes: the classes that a module defines.
+        members: the classes that a module defines, and objects of such classes in its globals.
     """
 
-    owner: ref[ModuleType | type]
+    owner: OwnReference
     names: frozenset[str]
     plain: tuple[str, ...]
-    classes: tuple[ref[type], ...]
+    members: tuple[OwnReference, ...]
 
 
 _scanned: dict[int, _Scanned] = {}
-"""By ids of modules and classes."""
+"""By ids of owners."""
 
 
 def _scanned_owners() -> Iterator[tuple[Mapping[str, Any], _Scanned]]:
@@ -122,21 +123,29 @@ def _scanned_owners() -> Iterator[tuple[Mapping[str, Any], _Scanned]]:
         if issubclass(type(module), ModuleType) and _is_of_program(module):
             scanned = _scan(module)
             yield _attributes_of(module), scanned
-            for reference in scanned.classes:
-                class_ = reference()
-                if class_ is not None:
-                    yield _attributes_of(class_), _scan(class_)
+            for reference in scanned.members:
+                member = reference()
+                if member is not None:
+                    yield _attributes_of(member), _scan(member)
 
 
 _of_module: Callable[[ModuleType], dict[str, Any]] = vars(ModuleType)["__dict__"].__get__
 
 
-def _attributes_of(owner: ModuleType | type) -> Mapping[str, Any]:
-    """What a module or a class has, without a call of anything that it says of itself."""
-    return proxy_of(owner) if isinstance(owner, type) else _of_module(owner)
+def _attributes_of(owner: Any) -> Mapping[str, Any]:
+    """What an owner has, without a call of anything that it says of itself."""
+    attributes: Mapping[str, Any]
+    attributes = proxy_of(owner) if issubclass(type(owner), type) else _dict_of(owner)
+    return attributes
 
 
-def _scan(owner: ModuleType | type) -> _Scanned:
+def _dict_of(owner: Any) -> dict[str, Any]:
+    if issubclass(type(owner), ModuleType):
+        return _of_module(owner)
+    return instance_dict(owner) or {}
+
+
+def _scan(owner: Any) -> _Scanned:
     namespace = _attributes_of(owner)
     known = _scanned.get(id(owner))
     is_known = known is not None and known.owner() is owner
@@ -145,18 +154,36 @@ def _scan(owner: ModuleType | type) -> _Scanned:
     seen = known.plain if known is not None and is_known else ()
     attributes = [each for each in list(namespace.items()) if each[0][:2] != "__"]
     plain = [n for n, v in attributes if type(v) in _PLAIN or type(v) in _CONTAINERS]
-    classes = [
-        ref(value)
-        for _, value in attributes
-        if not isinstance(owner, type)
-        and issubclass(type(value), type)
-        and proxy_of(value).get("__module__") == namespace.get("__name__")
-    ]
+    members: list[OwnReference] = []
+    if issubclass(type(owner), ModuleType):
+        members = [
+            OwnReference(value)
+            for _, value in attributes
+            if _is_member(value, namespace.get("__name__"))
+        ]
     found = _Scanned(
-        ref(owner), frozenset(namespace), tuple(dict.fromkeys([*seen, *plain])), tuple(classes)
+        OwnReference(owner),
+        frozenset(namespace),
+        tuple(dict.fromkeys([*seen, *plain])),
+        tuple(members),
     )
     _scanned[id(owner)] = found
     return found
+
+
+def _is_member(value: Any, module: object) -> bool:
+    """Whether something in a module of that name is a class of it, or an object of the program."""
+    class_ = type(value)
+    if issubclass(class_, type):
+        return bool(proxy_of(value).get("__module__") == module)
+    defined_in = proxy_of(class_).get("__module__")
+    home = sys.modules.get(defined_in) if type(defined_in) is str else None
+    return (
+        home is not None
+        and issubclass(type(home), ModuleType)
+        and _is_of_program(home)
+        and "__weakref__" in {name for base in order_of(class_) for name in proxy_of(base)}
+    )
 
 
 _known_files: dict[str, bool] = {}
@@ -191,9 +218,7 @@ def _items_of(container: Any) -> tuple[Any, ...]:
     return tuple(container)
 
 
-def _changes_of(
-    owner: ModuleType | type, scanned: _Scanned, before: dict[str, Any]
-) -> Iterator[_Change]:
+def _changes_of(owner: Any, scanned: _Scanned, before: dict[str, Any]) -> Iterator[_Change]:
     namespace = _attributes_of(owner)
     for name, was in before.items():
         value = namespace.get(name, _MISSING)
@@ -212,21 +237,21 @@ def _changes_of(
                 yield _Change(owner, name, _MISSING, namespace[name])
 
 
-def _put(owner: ModuleType | type, name: str, value: Any) -> None:
+def _put(owner: Any, name: str, value: Any) -> None:
     """Give a name a value, or its container what was in it."""
     if type(value) is _Content:
         container = _attributes_of(owner).get(name)
         if id(container) == value.identity:
             _fill(container, value.items)
-    elif isinstance(owner, type):
+    elif issubclass(type(owner), type):
         if value is not _MISSING:
             type.__setattr__(owner, name, value)
         elif name in proxy_of(owner):
             type.__delattr__(owner, name)
     elif value is not _MISSING:
-        _of_module(owner)[name] = value
+        _dict_of(owner)[name] = value
     else:
-        _of_module(owner).pop(name, None)
+        _dict_of(owner).pop(name, None)
 
 
 def _fill(container: Any, items: tuple[Any, ...]) -> None:
