@@ -205,6 +205,8 @@ class Explorer:
         is_searched = self.strategy.complete or bound_of(self.strategy) is not None
         if self.result.failures or not is_searched or self.options.races == "ignore":
             return
+        if self.is_interrupted or self.spending.is_overdrawn:
+            return
         races = self.platform.races_of_the_first(self.learner.conditions, self.findings.races)
         if races:
             self._note_first_execution([race.label for race in races])
