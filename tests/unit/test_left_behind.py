@@ -197,6 +197,7 @@ def test_values_are_as_before_for_a_while(program: Any) -> None:
     program.connection, program.new, program.Made.instance = 7, 8, 9
     del program.entries
     program.threads = sys
+    vars(program.settings)[3] = 4
     with as_before(belongings.changes()):
         assert program.connection is None
         assert program.Made.instance is None

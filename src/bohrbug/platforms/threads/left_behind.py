@@ -152,7 +152,7 @@ def _scan(owner: Any) -> _Scanned:
     if known is not None and is_known and len(known.names) == len(namespace):
         return known
     seen = known.plain if known is not None and is_known else ()
-    attributes = [each for each in list(namespace.items()) if each[0][:2] != "__"]
+    attributes = [each for each in list(namespace.items()) if _is_given_by_program(each[0])]
     plain = [n for n, v in attributes if type(v) in _PLAIN or type(v) in _CONTAINERS]
     members: list[OwnReference] = []
     if issubclass(type(owner), ModuleType):
@@ -169,6 +169,11 @@ def _scan(owner: Any) -> _Scanned:
     )
     _scanned[id(owner)] = found
     return found
+
+
+def _is_given_by_program(name: object) -> bool:
+    """Whether a name is none of those that Python gives."""
+    return type(name) is str and name[:2] != "__"
 
 
 def _is_member(value: Any, module: object) -> bool:
@@ -233,7 +238,7 @@ def _changes_of(owner: Any, scanned: _Scanned, before: dict[str, Any]) -> Iterat
                 yield _Change(owner, name, was, _Content(was.identity, items))
     if len(namespace) != len(scanned.names):
         for name in namespace.keys() - scanned.names:
-            if name[:2] != "__" and not issubclass(type(namespace[name]), _CODE):
+            if _is_given_by_program(name) and not issubclass(type(namespace[name]), _CODE):
                 yield _Change(owner, name, _MISSING, namespace[name])
 
 
