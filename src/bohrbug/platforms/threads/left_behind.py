@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 
 from bohrbug.model.outcome import Race, RacePattern
 from bohrbug.monitors.race_classes import pattern_of
-from bohrbug.paths import is_library_file, is_own_file
+from bohrbug.paths import is_own_file
 from bohrbug.runtime.threads.loops.references import OwnReference
 from bohrbug.runtime.threads.namespaces import proxy_of
 from bohrbug.runtime.threads.rewrite.classes import instance_dict, order_of
@@ -36,6 +36,8 @@ _LARGEST = 100
 
 
 _STANDARD = os.path.dirname(os.__file__) + os.sep
+_INSTALLED = "-packages" + os.sep
+"""What the folders of installed packages end with."""
 
 
 def may_matter(race: Race) -> bool:
@@ -47,7 +49,7 @@ def may_matter(race: Race) -> bool:
     if pattern.is_often_benign or pattern is RacePattern.IDEMPOTENT_WRITE:
         return False
     files = {access.operation.place[0].co_filename for access in (race.first, race.second)}
-    return not all(file.startswith(_STANDARD) and "-packages" not in file for file in files)
+    return not all(file.startswith(_STANDARD) and _INSTALLED not in file for file in files)
 
 
 class _Content(NamedTuple):
@@ -201,7 +203,8 @@ def _is_of_program(module: ModuleType) -> bool:
     known = _known_files.get(file)
     if known is None:
         path = os.path.abspath(file)
-        known = _known_files[file] = not (is_library_file(path) or is_own_file(path))
+        is_library = path.startswith(_STANDARD) or _INSTALLED in path
+        known = _known_files[file] = not (is_library or is_own_file(path))
     return known
 
 
