@@ -8,8 +8,8 @@ from tests.end_to_end.conftest import Folder
 AS_ON_WINDOWS = """
 import asyncio, concurrent.futures, ctypes, inspect, linecache, logging.handlers, mmap
 import multiprocessing.pool, multiprocessing.synchronize, os, pathlib, pickle, queue, random
-import select, shutil, signal, socket, sqlite3, ssl, subprocess, sys, tempfile, threading, uuid
-import zipfile
+import select, shutil, signal, socket, sqlite3, ssl, subprocess, sys, sysconfig, tempfile
+import threading, uuid, zipfile
 import greenlet
 
 class Absent:
@@ -33,6 +33,8 @@ class NoLibrary(ctypes.CDLL):
         super().__init__(name, *args, **kwargs)
 ctypes.CDLL = NoLibrary
 sys.modules[pathlib.Path.__module__].WindowsPath = pathlib.PosixPath
+# It would look into the interpreter for what only that of Windows has.
+sysconfig.get_config_vars()
 os.name, sys.platform = "nt", "win32"
 
 import bohrbug

@@ -267,6 +267,9 @@ PyObject *set_sink(PyObject *module, PyObject *sink);
 extern PyMethodDef hook_definitions[];
 /* Whether somebody is told of accesses now. */
 bool hooks_are_active(void);
+
+/* Raise that a hook was called with a wrong number of arguments; NULL. */
+PyObject *wrong_number(void);
 /* Whether some dict is known to hold the attributes of an object, which then stands for it. */
 bool dicts_stand_for_objects(void);
 /* Tell of an access to a whole object; done, or failed. */

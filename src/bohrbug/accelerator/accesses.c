@@ -347,7 +347,7 @@ set_sink(PyObject *Py_UNUSED(module), PyObject *new_sink)
     Py_RETURN_NONE;
 }
 
-static PyObject *
+PyObject *
 wrong_number(void)
 {
     return PyErr_Format(PyExc_TypeError, "a hook was called with a wrong number of arguments");

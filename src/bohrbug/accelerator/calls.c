@@ -22,12 +22,6 @@ none_if_done(PyObject *result)
     Py_RETURN_NONE;
 }
 
-static PyObject *
-too_few(void)
-{
-    return PyErr_Format(PyExc_TypeError, "a hook was called with a wrong number of arguments");
-}
-
 /* Of a function or a bound method in C: tell what it does, if that is one access or none. */
 static Progress
 tell_built_in(PyObject *callable, PyObject *place)
@@ -105,7 +99,7 @@ static PyObject *
 call_hook(PyObject *const *arguments, Py_ssize_t count, Py_ssize_t number)
 {
     if (count != number + 2)
-        return too_few();
+        return wrong_number();
     PyObject *callable = arguments[0], *place = arguments[count - 1];
     if (!end_what_was_begun())
         return NULL;
@@ -175,7 +169,7 @@ static PyObject *
 enter(PyObject *Py_UNUSED(module), PyObject *const *arguments, Py_ssize_t count)
 {
     if (count != 1)
-        return too_few();
+        return wrong_number();
     int is_told = is_in_middle();
     if (is_told <= 0)
         return is_told < 0 ? NULL : Py_NewRef(Py_None);
@@ -187,7 +181,7 @@ static PyObject *
 leave(PyObject *Py_UNUSED(module), PyObject *const *arguments, Py_ssize_t count)
 {
     if (count != 2)
-        return too_few();
+        return wrong_number();
     int is_told = is_in_middle();
     if (is_told <= 0)
         return is_told < 0 ? NULL : Py_NewRef(Py_None);
@@ -199,7 +193,7 @@ static PyObject *
 step_hook(PyObject *const *arguments, Py_ssize_t count, Py_ssize_t held)
 {
     if (count != 2)
-        return too_few();
+        return wrong_number();
     if (!hooks_are_active())
         Py_RETURN_NONE;
     PyObject *iterator = arguments[0];
@@ -254,7 +248,7 @@ hold_by_comprehension(PyObject *Py_UNUSED(module), PyObject *number)
 static PyObject *
 references_of_argument(PyObject *Py_UNUSED(module), PyObject *const *arguments, Py_ssize_t count)
 {
-    return count != 1 ? too_few() : PyLong_FromSsize_t(Py_REFCNT(arguments[0]));
+    return count != 1 ? wrong_number() : PyLong_FromSsize_t(Py_REFCNT(arguments[0]));
 }
 
 #define HOOK(name)                                                                               \

@@ -10,18 +10,12 @@ static const char *const names[] = {"compare", "binary", "binary_in_place", "con
                                     "leave_block"};
 static PyObject *references[REFERENCES];
 
-static PyObject *
-too_few(void)
-{
-    return PyErr_Format(PyExc_TypeError, "a hook was called with a wrong number of arguments");
-}
-
 /* left, right, place */
 static PyObject *
 operator_hook(PyObject *const *arguments, Py_ssize_t count, PyObject *reference)
 {
     if (count != 3)
-        return too_few();
+        return wrong_number();
     PyTypeObject *class = Py_TYPE(arguments[0]);
     if (Py_IS_TYPE(arguments[1], class)) {
         int is_scalar = PySet_Contains(scalars, (PyObject *)class);
@@ -54,7 +48,7 @@ static PyObject *
 contains(PyObject *Py_UNUSED(module), PyObject *const *arguments, Py_ssize_t count)
 {
     if (count != 3)
-        return too_few();
+        return wrong_number();
     PyObject *key = arguments[0], *owner = arguments[1];
     if (hooks_are_active() && (PyUnicode_CheckExact(key) || PyLong_CheckExact(key)) &&
         !dicts_stand_for_objects()) {
@@ -73,7 +67,7 @@ static PyObject *
 leave_block(PyObject *Py_UNUSED(module), PyObject *const *arguments, Py_ssize_t count)
 {
     if (count < 2)
-        return too_few();
+        return wrong_number();
     PyObject *method = arguments[count - 2];
     int is_told = hooks_are_active() && !PyFunction_Check(method);
     if (is_told) {

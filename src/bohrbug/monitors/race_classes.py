@@ -22,6 +22,22 @@ from bohrbug.monitors.access_source import (
     mentions,
     variable_name,
 )
+from bohrbug.paths import is_standard_file
+
+
+def may_matter_at_first(race: Race) -> bool:
+    """Whether a race is worth a word that only the first execution of a test has.
+
+    It is not where the standard library fills a cache of its own, or where it looks benign.
+
+    Parameters:
+        race: the race.
+    """
+    pattern = pattern_of(race)
+    if pattern.is_often_benign or pattern is RacePattern.IDEMPOTENT_WRITE:
+        return False
+    files = {access.operation.place[0].co_filename for access in (race.first, race.second)}
+    return not all(map(is_standard_file, files))
 
 
 def pattern_of(race: Race) -> RacePattern:

@@ -31,7 +31,7 @@ from bohrbug.live.native_threads.traps import (
     Trap,
     merged,
 )
-from bohrbug.runtime.threads.rewrite.classes import module_of
+from bohrbug.runtime.threads.rewrite.classes import is_ours
 from bohrbug.runtime.threads.rewrite.place import Place
 
 MOST_PLACES = 20_000
@@ -171,7 +171,7 @@ class Cues:
     def whole(self, owner: object, is_write: bool, place: Place) -> None:
         """See :class:`~bohrbug.runtime.threads.rewrite.tell.AccessSink`."""
         # Stand-ins of ours, such as those for the lives of objects, are no objects of the program.
-        if self._window is not None and not module_of(type(owner)).startswith("bohrbug."):
+        if self._window is not None and not is_ours(type(owner)):
             self._at(place, place[0], Access(owner, Part.WHOLE, None, is_write))
 
     def join(self, place: Place) -> bool:  # noqa: ARG002

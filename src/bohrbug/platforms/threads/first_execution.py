@@ -14,7 +14,7 @@ from pathlib import Path
 from bohrbug.exploration.figures import RaceKey, race_key
 from bohrbug.exploration.options import ExploreOptions
 from bohrbug.model.plan import Plan
-from bohrbug.platforms.threads.left_behind import may_matter
+from bohrbug.monitors.race_classes import may_matter_at_first
 from bohrbug.platforms.threads.platform import runtime_of
 from bohrbug.runtime.protocol import Discovering
 
@@ -51,7 +51,7 @@ def has_other_races(file: Path, test: Callable[[], object], options: ExploreOpti
     races = [
         race
         for race in executed.trace.races
-        if repr(race_key(race)) not in known and may_matter(race)
+        if repr(race_key(race)) not in known and may_matter_at_first(race)
     ]
     file.write_text(json.dumps(list(dict.fromkeys(race.label for race in races))))
     return bool(races)

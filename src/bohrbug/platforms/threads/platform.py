@@ -25,15 +25,16 @@ from bohrbug.model.site import site_of
 from bohrbug.model.trace import Trace
 from bohrbug.monitors.await_races import races_over_awaits
 from bohrbug.monitors.outcomes import resource_of
+from bohrbug.monitors.race_classes import may_matter_at_first
 from bohrbug.monitors.races import Pair, RaceDetector
 from bohrbug.monitors.weak_order import PossibleRace, WeakDetector
 from bohrbug.monitors.witness import Witness
 from bohrbug.platforms.threads.explaining import ThreadExplainer
-from bohrbug.platforms.threads.left_behind import Belongings, as_before, may_matter
 from bohrbug.runtime.threads.execution import Execution
 from bohrbug.runtime.threads.finalizing import finalizes
 from bohrbug.runtime.threads.foreign_greenlets import check_that_threads_are_controlled
 from bohrbug.runtime.threads.loops.logged import TellingOfLogged, TellsOfLogged
+from bohrbug.runtime.threads.module_state import ModuleState, as_before
 from bohrbug.runtime.threads.monitoring import Visitor
 from bohrbug.runtime.threads.rewrite.scope import Scope
 from bohrbug.runtime.threads.runtime import ThreadsRuntime
@@ -87,22 +88,22 @@ class ThreadsPlatform(Platform):
     def __init__(self, runtime: ThreadsRuntime) -> None:
         super().__init__(runtime)
         self._threads = runtime
-        self._belongings: Belongings | None = None
+        self._at_first: ModuleState | None = None
 
     def begins(self) -> None:
         """See :class:`Platform`."""
         if self._threads.level is not Level.SYNC:
-            self._belongings = Belongings()
+            self._at_first = ModuleState()
 
     def races_of_the_first(self, conditions: Conditions, known: Collection[RaceKey]) -> list[Race]:
         """See :class:`Platform`: an execution that finds plain values as the first one did."""
-        changes = [] if self._belongings is None else self._belongings.changes()
+        changes = [] if self._at_first is None else self._at_first.changes()
         if not changes:
             return []
         with as_before(changes):
             plan = Plan(conditions=conditions)
             races = self._threads.execute(plan, learn=False, watch=True).trace.races
-        return [race for race in races if race_key(race) not in known and may_matter(race)]
+        return [race for race in races if race_key(race) not in known and may_matter_at_first(race)]
 
     def complete_races(self, trace: Trace, races: Sequence[Race]) -> list[Race]:
         """See :class:`Platform`."""

@@ -17,7 +17,7 @@ from bohrbug.model.operation import END, EXIT, JOIN, ROOT, TaskId
 from bohrbug.model.outcome import Outcome
 from bohrbug.runtime.policies import Asked
 from bohrbug.runtime.threads import aftermath, replaced_builtins
-from bohrbug.runtime.threads.lifecycle import unwind
+from bohrbug.runtime.threads.lifecycle import MOST_CAUGHT, unwind
 from bohrbug.runtime.threads.monitoring import Explainer
 from bohrbug.runtime.threads.raised import raised_at
 from bohrbug.runtime.threads.task import Task, TaskKilled
@@ -54,9 +54,19 @@ class Ending:
         root_is_exiting: the test has ended, but not all threads that it started have.
         aftermath: set once the outcome is decided, until all that is left has ended or
             is unwound.
+        is_unwinding: a task is unwound from the root.
+        caught: how often in a row that task has come back after it was told to end.
     """
 
-    __slots__ = ("_execution", "_explainer", "_hooks", "aftermath", "root_is_exiting")
+    __slots__ = (
+        "_execution",
+        "_explainer",
+        "_hooks",
+        "aftermath",
+        "caught",
+        "is_unwinding",
+        "root_is_exiting",
+    )
 
     def __init__(
         self,
@@ -69,6 +79,8 @@ class Ending:
         self._hooks = hooks
         self.root_is_exiting = False
         self.aftermath: aftermath.Aftermath | None = None
+        self.is_unwinding = False
+        self.caught = 0
 
     # -- with the test -----------------------------------------------------------
 
@@ -241,6 +253,28 @@ class Ending:
             if task.holding:
                 for lock in list(task.holding):
                     lock._reset()
+
+    def unwind_running(self) -> None:
+        """The execution is over, and the running task can't go on.
+
+        A task that catches everything, in a loop, would come here for ever. The root is not to wait
+        for that: the task stays where it is.
+
+        Raises:
+            TaskKilled: unless it stays.
+        """
+        execution = self._execution
+        task, root = execution.current, execution.root
+        self.caught += 1
+        if self.caught < MOST_CAUGHT or (task.host or task) is root:
+            raise TaskKilled
+        assert root.greenlet is not None
+        if self.is_unwinding:
+            root.greenlet.switch()
+        else:
+            self.caught = 0
+            execution.switch(task, root)
+        raise TaskKilled
 
     def _note_pending(self) -> None:
         execution = self._execution

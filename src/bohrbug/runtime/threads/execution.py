@@ -101,7 +101,6 @@ class Execution(Deciding):
     __slots__ = (
         "__weakref__",
         "_busy_places",
-        "_caught",
         "_ends",
         "_minds_gil",
         "_namespaces",
@@ -128,7 +127,6 @@ class Execution(Deciding):
         "signals",
         "sink",
         "unraisablehook_before",
-        "unwinding",
         "visitor",
     )
 
@@ -146,10 +144,6 @@ class Execution(Deciding):
         self._swap = shared.swap
         self.detector: Detector | None = None
         self.interrupted = False
-        # Set while a task is unwound from the root.
-        self.unwinding = False
-        # How often in a row a task has come back after it was told that the execution is over.
-        self._caught = 0
         self.atomic = 0
         # A garbage collection may still happen.
         self.collecting = settings.gc
@@ -319,7 +313,7 @@ class Execution(Deciding):
         if self.aborting:
             if ready is None or ready():
                 return True
-            self._end_running()
+            self.ending.unwind_running()
         if self.collecting:
             self._offer_collection(place)
         if self._minds_gil and state.type not in IN_C:
@@ -412,7 +406,7 @@ class Execution(Deciding):
         if task.inside or self.atomic or self.suspended or self.is_alone():
             return task.joined == ANNOUNCING
         if self.aborting:
-            self._end_running()
+            self.ending.unwind_running()
         if self.collecting:
             self._offer_collection(place)
         if task.joined == JOINED:
@@ -550,43 +544,15 @@ class Execution(Deciding):
         assert chosen.greenlet is not None
         chosen.greenlet.switch()
 
-    def throw(self, task: Task, error: type[BaseException]) -> bool:
-        """Pass control from the root to a task, which gets an exception where it waits.
-
-        Returns:
-            Whether it makes sense to throw again, if it has not ended.
-        """
+    def throw(self, task: Task, error: type[BaseException]) -> None:
+        """Pass control from the root to a task, which gets an exception where it waits."""
         root = self.root
         assert task.greenlet is not None
         self._swap(root, task)
         self.current = task
-        self.unwinding, self._caught = True, 0
         task.greenlet.throw(error)
-        self.unwinding = False
         self._swap(task, root)
         self.current = root
-        return self._caught < MOST_CAUGHT
-
-    def _end_running(self) -> None:
-        """The execution is over, and the running task can't go on: unwind it.
-
-        A task that catches everything, in a loop, would come here for ever. The root is not to wait
-        for that: the task stays where it is.
-
-        Raises:
-            TaskKilled: unless it stays.
-        """
-        task = self.current
-        self._caught += 1
-        if self._caught < MOST_CAUGHT or (task.host or task) is self.root:
-            raise TaskKilled
-        assert self.root.greenlet is not None
-        if self.unwinding:
-            self.root.greenlet.switch()
-        else:
-            self._caught = 0
-            self.switch(task, self.root)
-        raise TaskKilled
 
     def carry(self, task: Task) -> greenlet:
         """Carry a task to its end; return where control goes then."""
@@ -602,9 +568,6 @@ class Execution(Deciding):
         self.interrupted = True
         self.next_check = 0
 
-
-MOST_CAUGHT = 20
-"""How often a task may catch what unwinds it without waiting in between."""
 
 _real_perf_counter = time.perf_counter
 

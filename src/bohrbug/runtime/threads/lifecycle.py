@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 _MOST_TRIES = 100
 """How often a task may catch the exception that unwinds it, and wait again."""
 
+MOST_CAUGHT = 20
+"""How often a task may catch it without waiting in between."""
+
 _new_operation = tuple.__new__
 
 _increment_references = ctypes.PYFUNCTYPE(None, ctypes.py_object)(("Py_IncRef", ctypes.pythonapi))
@@ -173,7 +176,7 @@ if native is not None:
 
 def unwind(execution: Execution, task: Task) -> None:
     """End a suspended task, from the root, by an exception that passes through its frames."""
-    carrier = task.carrier
+    carrier, ending = task.carrier, execution.ending
     if carrier is None:
         return
     why = ""
@@ -189,7 +192,10 @@ def unwind(execution: Execution, task: Task) -> None:
             carrier.task = carrier.execution = None
             execution.pool.put(carrier)
             return
-        if not execution.throw(task, TaskKilled):
+        ending.is_unwinding, ending.caught = True, 0
+        execution.throw(task, TaskKilled)
+        ending.is_unwinding = False
+        if ending.caught >= MOST_CAUGHT:
             why = ": it catches every exception, in a loop"
             break
     if not task.ended:

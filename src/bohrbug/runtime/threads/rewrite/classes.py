@@ -296,6 +296,11 @@ FOREIGN = _IsForeign()
 """By class, see :class:`_IsForeign`."""
 
 
+def is_ours(class_: type) -> bool:
+    """Whether a class stands for one of the program's, and tells for itself."""
+    return module_of(class_).startswith("bohrbug.")
+
+
 class InC(dict[type, type]):
     """By class: the one in C whose methods its objects have, be it by a class in Python in between.
 
@@ -314,8 +319,7 @@ class InC(dict[type, type]):
 
     def __missing__(self, class_: type) -> type:
         found = next((base for base in order_of(class_) if base in self._known), class_)
-        is_ours = module_of(class_).startswith("bohrbug.")
-        if is_ours or any(look_up(class_, n) is not look_up(found, n) for n in self._names):
+        if is_ours(class_) or any(look_up(class_, n) is not look_up(found, n) for n in self._names):
             found = class_
         self[class_] = found
         remember_class(self, class_)

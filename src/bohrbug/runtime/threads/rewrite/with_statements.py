@@ -14,8 +14,8 @@ from bohrbug.runtime.threads.rewrite import c_code, delegates, halfway, meanings
 from bohrbug.runtime.threads.rewrite.attributes import depends_on_special_methods
 from bohrbug.runtime.threads.rewrite.classes import (
     MISSING,
+    is_ours,
     look_up,
-    module_of,
     namespace_of,
     order_of,
     remember_class,
@@ -40,11 +40,7 @@ def _is_in_c(class_: type, special: str) -> bool:
     """Whether a method tells nothing for itself, as one in Python does, and one of our locks."""
     base = next((base for base in order_of(class_) if special in namespace_of(base)), object)
     method = look_up(base, special)
-    return (
-        type(method) is not FunctionType
-        and not _is_of_function(method)
-        and not module_of(base).startswith("bohrbug.")
-    )
+    return type(method) is not FunctionType and not _is_of_function(method) and not is_ours(base)
 
 
 _ENTERED_IN_C = _EnteredInC()

@@ -16,7 +16,7 @@ import pytest
 import bohrbug
 from bohrbug.exploration.result import Result
 from bohrbug.exploration.verdicts import VerdictKind
-from bohrbug.platforms.threads.left_behind import Belongings, as_before
+from bohrbug.runtime.threads.module_state import ModuleState, as_before
 
 MODULE = """
 import functools
@@ -182,23 +182,23 @@ def test_containers_are_as_before_for_a_while(program: ModuleType, make: Callabl
     program.container = container  # type: ignore[attr-defined]
     before = make()
     _add(before, 1)
-    belongings = Belongings()
+    state = ModuleState()
     _add(container, "more")
     if not isinstance(container, dict):
         _add(container, 2)
     after = type(container)(*([int] if isinstance(container, defaultdict) else []), container)
-    with as_before(belongings.changes()):
+    with as_before(state.changes()):
         assert container == before
     assert container == after
 
 
 def test_values_are_as_before_for_a_while(program: Any) -> None:
-    belongings = Belongings()
+    state = ModuleState()
     program.connection, program.new, program.Made.instance = 7, 8, 9
     del program.entries
     program.threads = sys
     vars(program.settings)[3] = 4
-    with as_before(belongings.changes()):
+    with as_before(state.changes()):
         assert program.connection is None
         assert program.Made.instance is None
         assert not hasattr(program, "new")
@@ -212,7 +212,7 @@ def test_nothing_is_kept_alive(program: Any) -> None:
     program.entries["a"] = program.Made()
     seen = weakref.ref(program.entries["a"])
     program.Made.instance = None
-    belongings = Belongings()
+    state = ModuleState()
     program.entries.clear()
     assert seen() is None
-    assert belongings.changes() == []
+    assert state.changes() == []

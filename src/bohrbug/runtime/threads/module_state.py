@@ -11,7 +11,6 @@ objects are to die when they do without Bohrbug.
 
 from __future__ import annotations
 
-import os
 import sys
 from collections import OrderedDict, defaultdict, deque
 from collections.abc import Callable, Iterator, Mapping
@@ -19,9 +18,7 @@ from contextlib import contextmanager
 from types import BuiltinFunctionType, FunctionType, ModuleType
 from typing import Any, NamedTuple
 
-from bohrbug.model.outcome import Race, RacePattern
-from bohrbug.monitors.race_classes import pattern_of
-from bohrbug.paths import is_own_file
+from bohrbug.paths import is_library_file, is_own_file
 from bohrbug.runtime.threads.loops.references import OwnReference
 from bohrbug.runtime.threads.namespaces import proxy_of
 from bohrbug.runtime.threads.rewrite.classes import instance_dict, order_of
@@ -33,23 +30,6 @@ _CONTAINERS = _MAPPINGS | {list, set, deque}
 _CODE = (ModuleType, FunctionType, BuiltinFunctionType, type)
 _LARGEST = 100
 """Items of a container whose content is remembered."""
-
-
-_STANDARD = os.path.dirname(os.__file__) + os.sep
-_INSTALLED = "-packages" + os.sep
-"""What the folders of installed packages end with."""
-
-
-def may_matter(race: Race) -> bool:
-    """Whether a race that only the first execution had is worth a word.
-
-    It is not where the standard library fills a cache of its own.
-    """
-    pattern = pattern_of(race)
-    if pattern.is_often_benign or pattern is RacePattern.IDEMPOTENT_WRITE:
-        return False
-    files = {access.operation.place[0].co_filename for access in (race.first, race.second)}
-    return not all(file.startswith(_STANDARD) and _INSTALLED not in file for file in files)
 
 
 class _Content(NamedTuple):
@@ -68,8 +48,8 @@ class _Change(NamedTuple):
     after: Any
 
 
-class Belongings:
-    """What modules and classes of the program have, at the time when this is made."""
+class ModuleState:
+    """What modules, classes and objects of the program have, at the time when this is made."""
 
     def __init__(self) -> None:
         self._owners = [
@@ -116,7 +96,7 @@ class _Scanned(NamedTuple):
 
 
 _scanned: dict[int, _Scanned] = {}
-"""By ids of owners."""
+"""By ids of owners, as long as they live."""
 
 
 def _scanned_owners() -> Iterator[tuple[Mapping[str, Any], _Scanned]]:
@@ -150,10 +130,9 @@ def _dict_of(owner: Any) -> dict[str, Any]:
 def _scan(owner: Any) -> _Scanned:
     namespace = _attributes_of(owner)
     known = _scanned.get(id(owner))
-    is_known = known is not None and known.owner() is owner
-    if known is not None and is_known and len(known.names) == len(namespace):
+    if known is not None and len(known.names) == len(namespace):
         return known
-    seen = known.plain if known is not None and is_known else ()
+    seen = () if known is None else known.plain
     attributes = [each for each in list(namespace.items()) if _is_given_by_program(each[0])]
     plain = [n for n, v in attributes if type(v) in _PLAIN or type(v) in _CONTAINERS]
     members: list[OwnReference] = []
@@ -163,13 +142,14 @@ def _scan(owner: Any) -> _Scanned:
             for _, value in attributes
             if _is_member(value, namespace.get("__name__"))
         ]
+    key = id(owner)
     found = _Scanned(
-        OwnReference(owner),
+        OwnReference(owner, lambda _: _scanned.pop(key, None)),
         frozenset(namespace),
         tuple(dict.fromkeys([*seen, *plain])),
         tuple(members),
     )
-    _scanned[id(owner)] = found
+    _scanned[key] = found
     return found
 
 
@@ -193,19 +173,9 @@ def _is_member(value: Any, module: object) -> bool:
     )
 
 
-_known_files: dict[str, bool] = {}
-
-
 def _is_of_program(module: ModuleType) -> bool:
     file = _of_module(module).get("__file__")
-    if type(file) is not str:
-        return False
-    known = _known_files.get(file)
-    if known is None:
-        path = os.path.abspath(file)
-        is_library = path.startswith(_STANDARD) or _INSTALLED in path
-        known = _known_files[file] = not (is_library or is_own_file(path))
-    return known
+    return type(file) is str and not (is_library_file(file) or is_own_file(file))
 
 
 def _remembered(value: Any) -> Any:
