@@ -47,12 +47,13 @@ def test_what_is_no_file_stays_what_it_is(tmp_path: Path) -> None:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     read: list[bytes] = []
-    reader = threading.Thread(target=lambda: read.append(pipe.read_bytes()))
+    # A daemon: where nothing is written it would wait for ever.
+    reader = threading.Thread(target=lambda: read.append(pipe.read_bytes()), daemon=True)
     reader.start()
     replace_file(pipe, b"page")
+    assert pipe.is_fifo()
     reader.join()
     assert read == [b"page"]
-    assert pipe.is_fifo()
 
 
 def test_where_a_link_leads_is_written_to(tmp_path: Path) -> None:
